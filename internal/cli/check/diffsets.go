@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, failed: map[string][]string{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -135,7 +135,9 @@ type setsDiff struct {
 	compared int
 	// said are the routes that are left out, and the notes, each with the names of its sets.
 	said [2]map[string][]string
-	errs []error
+	// failed are the sets that are not compared and are noted, by why.
+	failed map[string][]string
+	errs   []error
 }
 
 // side is a version.
@@ -268,7 +270,8 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 		}
 		return
 	}
-	d.out.Notes = append(d.out.Notes, name+" is not compared: "+why(cmp.Or(failed[1], failed[0])))
+	text := why(cmp.Or(failed[1], failed[0]))
+	d.failed[text] = append(d.failed[text], name)
 }
 
 // add adds what changes in a set.
@@ -307,13 +310,20 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	}
 }
 
-// say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all.
+// say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all, and why some are not compared.
 func (d *setsDiff) say() {
 	some := report.Renderings(d.out.NewFindings.Sets)
 	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
 		for text, names := range d.said[i] {
 			*list = append(*list, text+some(names))
 		}
+	}
+	for why, names := range d.failed {
+		is := "is"
+		if len(names) > 1 {
+			is = "are"
+		}
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s %s not compared: %s", firstOf(names), is, why))
 	}
 	slices.Sort(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)

@@ -190,7 +190,7 @@ func TestTestOfBrokenInput(t *testing.T) {
 func TestTestOfWrongInput(t *testing.T) {
 	for input, want := range map[string]string{
 		"{files: [a.yaml], kustomization: x}": ":3: input: exactly one of files, kustomization, and chart is required",
-		"\n  files:\n  - a.yaml\n  - /b.yaml":  ":6: input.files[1]: /b.yaml must be relative to the directory of this file",
+		"\n  files:\n  - a.yaml\n  - /b.yaml": ":6: input.files[1]: /b.yaml must be relative to the directory of this file",
 	} {
 		folder := written(t, map[string]string{"a.gammaguard-test.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: " + input +
 			"\ntests:\n- {name: cart, request: {service: shop/cart, port: 80}, expect: {backend: cart-v1:80}}\n"})
