@@ -293,7 +293,8 @@ func TestCheckPlaces(t *testing.T) {
 	}
 }
 
-// TestCheckQuiet: sets without routes share a line, and files that a kustomization names are not called manifests that are none.
+// TestCheckQuiet: sets without routes share a line, and files that a kustomization names are not called manifests that are none, nor are those
+// beside one that cannot be read.
 func TestCheckQuiet(t *testing.T) {
 	folder := written(t, map[string]string{
 		"a/kustomization.yaml": "resources: [s.yaml]\nconfigurations: [names.yaml]\n", "a/names.yaml": "nameReference: []\n",
@@ -302,5 +303,9 @@ func TestCheckQuiet(t *testing.T) {
 	const want = "no routes: kustomization a, kustomization b\nnot checked: 1 file that is not a manifest: x/values.yaml\n"
 	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, want) {
 		t.Errorf("%+v", got)
+	}
+	put(t, folder+"/a/kustomization.yaml", "resources: [\n") // nobody knows what it names
+	if got := runIn(t, folder, "check"); !strings.Contains(got.stdout, "\nnot checked: 1 file that is not a manifest: x/values.yaml\n") {
+		t.Errorf("a kustomization that cannot be read: %+v", got)
 	}
 }

@@ -36,7 +36,7 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 	return &discovery{
 		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
@@ -76,7 +76,8 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			}
 		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
-			return s.Reason == report.NotManifest && d.named[absolute(filepath.FromSlash(s.Path))]
+			at := absolute(filepath.FromSlash(s.Path))
+			return s.Reason == report.NotManifest && (d.named[at] || d.broken[filepath.Dir(at)])
 		})
 	}
 	return d.Found, nil
@@ -135,6 +136,8 @@ type discovery struct {
 	used map[string]bool
 	// named are the files and folders that kustomizations name for anything, by their absolute paths.
 	named map[string]bool
+	// broken are the folders of kustomizations that cannot be read, and so not what they name, by their absolute paths.
+	broken map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
 	// were read by way of links.
 	looked, lookedAt, linked int
@@ -310,7 +313,7 @@ func (d *discovery) kustomization(path string) {
 	if err == nil {
 		root, err = source.Kustomization(data)
 	}
-	if err == nil { // else kustomize says what is wrong, where the set is built
+	if d.broken[k.at] = err != nil; err == nil { // else kustomize says what is wrong, where the set is built
 		var kind struct{ Kind string }
 		if text, err := yaml.ToJSON(data); err == nil {
 			_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
