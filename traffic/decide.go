@@ -102,6 +102,9 @@ func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, err
 	return notes, nil
 }
 
+// noHost is a note on a request that a user specifies.
+const noHost = "the Host header of the request is not specified, and a match depends on it"
+
 // undecided says why implementations may disagree on whether the request meets
 // the match, where its other conditions hold.
 func (m *match) undecided(r *Request) []string {
@@ -110,7 +113,7 @@ func (m *match) undecided(r *Request) []string {
 		c := &m.conditions[i]
 		v, ok := r.value(c.Subject)
 		if (c.Dimension == mesh.HostDimension || c.Subject == mesh.Subject{Dimension: mesh.HeaderDimension, Name: "host"}) && !ok {
-			notes = append(notes, "the Host header of the request is not specified, and a match depends on it")
+			notes = append(notes, noHost)
 			continue
 		}
 		if doubt := c.undecided(v); ok && doubt != "" {

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +117,20 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	if got := trace.String(); !strings.Contains(got, "note: it is not known what Kuma does with a rule without backendRefs\n") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestDiffWithoutHost: what a request is for is in the row, and no note asks for a Host header, as trace does of a request that a user specifies.
+func TestDiffWithoutHost(t *testing.T) {
+	linkerd := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd)})
+	named := http("shop/named", onCart+`, hostnames: [a.example], rules: [{`+toV1+`}]`)
+	rest := func(backend string) string { return http("shop/rest", onCart+`, rules: [{`+backend+`}]`) }
+	after := newTable(t, linkerd, named, rest(toV2))
+	diff, err := Diff(newTable(t, linkerd, named, rest(toV1)), after)
+	if err != nil || len(diff.Notes) > 0 || len(diff.Ports) != 1 {
+		t.Errorf("%s %v", diff, err)
+	}
+	if trace, err := after.Trace(ask(t, "")); err != nil || !slices.Contains(trace.Notes, noHost) {
+		t.Errorf("%+v %v", trace, err)
 	}
 }

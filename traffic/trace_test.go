@@ -471,7 +471,7 @@ func TestDiffOfUnreadable(t *testing.T) {
 	for name, test := range map[string]struct {
 		before []string
 		want   int
-	}{"new": {nil, 1}, "as before": {[]string{toStub}, 0}} {
+	}{"new": {nil, 1}, "as before": {[]string{toStub}, 0}, "changed": {[]string{http("faces/web", onShop+`, rules: [{backendRefs: [{name: other, port: 80}]}]`)}, 0}} {
 		diff, err := Diff(newTable(t, options, test.before...), newTable(t, options, toStub))
 		if err != nil {
 			t.Fatal(err)

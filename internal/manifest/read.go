@@ -242,9 +242,10 @@ func (o *Object) IsRoute() bool {
 }
 
 // MeantRoute returns the kind of route that is probably meant by an object that is none: its kind differs from that by case or in the
-// plural alone, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io). It is empty if there is none.
+// plural alone, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io, and those without a
+// dot, such as apps, of which no definition can be). It is empty if there is none.
 func (o *Object) MeantRoute() mesh.RouteKind {
-	if !o.near() || o.IsRoute() || o.Version == "" && !o.named() {
+	if !o.near() && strings.Contains(o.Key.Group, ".") || o.IsRoute() || o.Version == "" && !o.named() {
 		return ""
 	}
 	for _, kind := range mesh.RouteKinds() {

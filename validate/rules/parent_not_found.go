@@ -14,7 +14,7 @@ func parentNotFound() *validate.Rule {
 		Title: "The parent does not exist",
 		Rationale: "A route on a Service that does not exist is stored, but has no effect. Usually the name is misspelled, or the Service is in another " +
 			"namespace and the parentRef does not set namespace. A parent of another kind is looked up as well. The rule then warns, unless the " +
-			"configuration sets its action, if the API server does not serve the kind. For a kind in grants.parentKinds, it warns also if the object does " +
+			"configuration sets its action, if the API server does not serve the kind, such as Services. For a kind in grants.parentKinds, it warns also if the object does " +
 			"not exist.",
 		Remedy: "Correct the name, set namespace in the parentRef, or create the Service first. In a single kubectl apply, the Service must come " +
 			"before the route. On a dry run, this rule only warns, because tools dry-run a set of objects before its Services exist.",
@@ -72,12 +72,18 @@ func checkOtherParent(p *validate.Pass, index int) {
 		Problem: fmt.Sprintf("%s %s/%s does not exist", key.Kind, named.Namespace, named.Name),
 		Remedy:  "create it first, or correct the reference",
 	}
+	notServed := func(remedy string) {
+		f.Field, f.Value = mesh.ParentPath(index, "kind"), key.Kind
+		f.Problem, f.Remedy = fmt.Sprintf("the API server does not serve kind %s in group %q", key.Kind, key.Group), remedy
+		p.Report(f)
+	}
+	if (key.Group == "" || key.Group == mesh.GatewayGroup) && mesh.Nearest(key.Kind, []string{mesh.ServiceKind}) != "" {
+		notServed(`did you mean Service in group ""?`) // no API server does
+		return
+	}
 	switch err := p.Object(key); {
 	case errors.Is(err, mesh.ErrNotServed):
-		f.Field, f.Value = mesh.ParentPath(index, "kind"), key.Kind
-		f.Problem = fmt.Sprintf("the API server does not serve kind %s in group %q", key.Kind, key.Group)
-		f.Remedy = "correct kind and group, or install the definition of the kind"
-		p.Report(f)
+		notServed("correct kind and group, or install the definition of the kind")
 	case errors.Is(err, mesh.ErrNotFound):
 		p.Report(f)
 	case errors.Is(err, mesh.ErrUnknown) && key.Name != "":

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,55 +18,51 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// registration is a webhook for routes, as it is registered. Both kinds have alike what is read of them.
+// registration is a shipped webhook, as it is registered. Both kinds have alike what is read of them.
 type registration struct {
 	admissionv1.ValidatingWebhook
 	// limit is what keeps routes from the webhook, and is not shipped; empty if there is nothing.
 	limit string
 }
 
+const notCompleted = "routes are checked and not completed"
+
 // registrations checks the webhook configurations, and reports whether the validating one
 // can be missing.
 func (i *installation) registrations() (registered bool) {
-	const check, notCompleted = "webhook configurations", "routes are checked and not completed"
-	const lacks = "the webhook %s lacks a CA that %s trusts: if its calls fail, "
-	validating, result, details := i.registration("validating", validateWebhook)
-	i.validating = validating
+	const check = "webhook configurations"
+	webhooks, result, details := i.registered("validating", validateWebhook)
+	i.validating = webhooks[validateWebhook]
 	if result != OK {
 		i.add(check, result, "%s", details)
-		return validating != nil || result != Fail
+		return i.validating != nil || result != Fail
 	}
-	serving, result, details := i.registration("validating", config.ServingWebhook)
-	if serving != nil && result != OK {
-		i.add(check, result, "%s", details)
-		return true
-	}
-	mutating, result, details := i.registration("mutating", mutateWebhook)
-	switch {
-	case mutating == nil && result == Fail:
+	mutating, result, details := i.registered("mutating", mutateWebhook)
+	maps.Copy(webhooks, mutating)
+	switch mutate := webhooks[mutateWebhook]; {
+	case mutate == nil && result == Fail:
 		i.add(check, Warn, "%s: %s", details, notCompleted)
 	case result != OK:
 		i.add(check, result, "%s", details)
-	case i.lacksCA(validating, serving):
-		i.add(check, Warn, lacks+"mesh routes are %s; %s", validateWebhook, config.ServingWebhook,
-			map[bool]string{true: "admitted unchecked", false: "refused"}[policyOf(validating.FailurePolicy) == admissionv1.Ignore], i.restoreTrust())
-	case i.lacksCA(mutating, serving):
-		i.add(check, Warn, lacks+"%s; %s", mutateWebhook, config.ServingWebhook, notCompleted, i.restoreTrust())
-	case validating.limit != "":
-		i.add(check, Warn, "%s has %s: what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead", validateWebhook, validating.limit)
-	case mutating.limit != "":
-		i.add(check, Warn, "%s has %s: what it leaves out is checked and not completed", mutateWebhook, mutating.limit)
+	case i.lackingCA(webhooks) != "":
+		i.add(check, Warn, "calls can fail, for lack of a CA that %s trusts: %s; %s", config.ServingWebhook, i.lackingCA(webhooks), i.restoreTrust())
+	case i.validating.limit != "":
+		i.add(check, Warn, "%s has %s: what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead", validateWebhook, i.validating.limit)
+	case mutate.limit != "":
+		i.add(check, Warn, "%s has %s: what it leaves out is checked and not completed", mutateWebhook, mutate.limit)
 	default:
-		i.add(check, OK, "both are there; failurePolicy %s", policyOf(validating.FailurePolicy))
+		i.add(check, OK, "both are there; failurePolicy %s", policyOf(i.validating.FailurePolicy))
 	}
 	return true
 }
 
-// registration reads the webhook in the configuration of the kind. It is nil if it cannot be read.
-func (i *installation) registration(kind, name string) (webhook *registration, result Result, lack string) {
+// registered reads the shipped webhooks of the configuration of the kind, of which the one for routes must be there. That one, and the one that
+// the probe calls, must have a CA.
+func (i *installation) registered(kind, forRoutes string) (webhooks map[string]*registration, result Result, lack string) {
 	var live, shipped admissionv1.ValidatingWebhookConfiguration
+	webhooks = map[string]*registration{}
 	if result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource(kind+"webhookconfigurations"), "", configurationName, &live); result != OK {
-		return nil, result, lack
+		return webhooks, result, lack
 	}
 	text, err := config.Manifests.ReadFile("webhook/" + kind + ".yaml")
 	if err == nil {
@@ -75,29 +72,58 @@ func (i *installation) registration(kind, name string) (webhook *registration, r
 		err = json.Unmarshal(text, &shipped)
 	}
 	if err != nil {
-		return nil, Unclear, err.Error()
+		return webhooks, Unclear, err.Error()
 	}
-	named := func(w admissionv1.ValidatingWebhook) bool { return w.Name == name }
-	at := slices.IndexFunc(live.Webhooks, named)
-	if at < 0 {
-		return nil, Fail, fmt.Sprintf("the %s %s has no webhook %s", live.Kind, configurationName, name)
+	for _, s := range shipped.Webhooks {
+		at := slices.IndexFunc(live.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == s.Name })
+		if at >= 0 {
+			webhooks[s.Name] = &registration{ValidatingWebhook: live.Webhooks[at]}
+			webhooks[s.Name].limit = webhooks[s.Name].limitBeyond(s.MatchConditions)
+		}
 	}
-	webhook = &registration{ValidatingWebhook: live.Webhooks[at]}
-	webhook.limit = webhook.limitBeyond(shipped.Webhooks[slices.IndexFunc(shipped.Webhooks, named)].MatchConditions)
-	if len(webhook.ClientConfig.CABundle) == 0 {
-		return webhook, Fail, fmt.Sprintf("the webhook %s has no caBundle yet%s", name, i.unlessNeverRan(": check the source of certificates"))
+	if webhooks[forRoutes] == nil {
+		return webhooks, Fail, fmt.Sprintf("the %s %s has no webhook %s", live.Kind, configurationName, forRoutes)
 	}
-	return webhook, OK, ""
+	for _, name := range []string{forRoutes, config.ServingWebhook} {
+		if webhook := webhooks[name]; webhook != nil && len(webhook.ClientConfig.CABundle) == 0 {
+			return webhooks, Fail, fmt.Sprintf("the webhook %s has no caBundle yet%s", name, i.unlessNeverRan(": check the source of certificates"))
+		}
+	}
+	return webhooks, OK, ""
 }
 
-// lacksCA reports whether a webhook lacks a CA of the one that the probe calls, which is the measure unless it is known to be the wrong one.
-func (i *installation) lacksCA(webhook, serving *registration) bool {
+// lackingCA lists the webhooks that lack a CA of the one that the probe calls, which is the measure unless it is known to be the wrong one, and
+// what is lost if calls of each fail.
+func (i *installation) lackingCA(webhooks map[string]*registration) string {
+	serving := webhooks[config.ServingWebhook]
 	if serving == nil || distrusted(i.reached) {
-		return false
+		return ""
 	}
 	wanted, _ := cert.ParseCertsPEM(serving.ClientConfig.CABundle)
-	trusted, _ := cert.ParseCertsPEM(webhook.ClientConfig.CABundle)
-	return slices.ContainsFunc(wanted, func(ca *x509.Certificate) bool { return !slices.ContainsFunc(trusted, ca.Equal) })
+	if i.certificates == fromGammaguard && len(wanted) > 0 {
+		wanted = wanted[:1] // the leader puts the CA that signs before former ones
+	}
+	var lacking []string
+	for _, name := range slices.Sorted(maps.Keys(webhooks)) {
+		trusted, _ := cert.ParseCertsPEM(webhooks[name].ClientConfig.CABundle)
+		if slices.ContainsFunc(wanted, func(ca *x509.Certificate) bool { return !slices.ContainsFunc(trusted, ca.Equal) }) {
+			lacking = append(lacking, name+" ("+webhooks[name].loss()+")")
+		}
+	}
+	return strings.Join(lacking, ", ")
+}
+
+// loss says what is lost if calls of the webhook fail.
+func (r *registration) loss() string {
+	switch {
+	case r.Name == mutateWebhook:
+		return notCompleted
+	case r.Name != validateWebhook:
+		return "no previews"
+	case policyOf(r.FailurePolicy) == admissionv1.Ignore:
+		return "mesh routes are admitted unchecked"
+	}
+	return "mesh routes are refused"
 }
 
 // distrusted reports whether a call failed because the caBundle of the webhook does not trust the certificate.

@@ -23,7 +23,7 @@ func TestInstalledRegistrations(t *testing.T) {
 		t.Fatal(err)
 	}
 	const validating, mutating = "validatingwebhookconfiguration/gammaguard", "mutatingwebhookconfiguration/gammaguard"
-	defer kubectl(t, "", "delete", "--ignore-not-found", validating, mutating)
+	defer kubectl(t, "", "delete", "--ignore-not-found", validating, mutating, "deployment/guard")
 	bundle := func() []byte {
 		made, err := selfsigned.New("a.test")
 		if err != nil {
@@ -56,6 +56,11 @@ func TestInstalledRegistrations(t *testing.T) {
 		}
 		kubectl(t, "", "patch", object, "--type=json", "-p", "["+text+"}]")
 	}
+	selfManage := func() {
+		t.Helper()
+		kubectl(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: guard, namespace: default}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
+ spec: {containers: [{name: webhook, image: guard, args: [--cert-secret=default/cert]}]}}}}`, "apply", "-f", "-")
+	}
 	patch := func(object, op, field, value string) { t.Helper(); patchAt(object, 0, op, field, value) }
 	serving := slices.Index(strings.Fields(kubectl(t, "", "get", validating, "-o", "jsonpath={.webhooks[*].name}")), config.ServingWebhook)
 	ca, other := bundle(), bundle()
@@ -64,7 +69,9 @@ func TestInstalledRegistrations(t *testing.T) {
 		selector = `{"matchLabels": {"mesh": "yes"}}`
 		leaves   = ": what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead"
 		lacks    = " has no caBundle yet: check the source of certificates"
-		lacksCA  = ".gammaguard.dev lacks a CA that serving.gammaguard.dev trusts: if its calls fail, "
+		lacksCA  = "calls can fail, for lack of a CA that serving.gammaguard.dev trusts: "
+		labels   = "labels.gammaguard.dev (no previews), "
+		others   = ", routes.gammaguard.dev (no previews), services.gammaguard.dev (no previews)"
 		add      = "; add the CA that signed the certificate as caBundle to each webhook of both webhook configurations"
 		both     = "both are there; failurePolicy Fail"
 	)
@@ -74,16 +81,30 @@ func TestInstalledRegistrations(t *testing.T) {
 	patchAt(validating, serving, "add", clientCA, trusting(ca))
 	wants(cluster.Fail, "the webhook mutate.gammaguard.dev"+lacks)
 	patch(mutating, "add", clientCA, trusting(other))
-	wants(cluster.Warn, "the webhook mutate"+lacksCA+"routes are checked and not completed"+add)
+	const checked, refused = "mutate.gammaguard.dev (routes are checked and not completed)", "validate.gammaguard.dev (mesh routes are refused)"
+	wants(cluster.Warn, lacksCA+labels+checked+others+add)
 	patch(mutating, "replace", clientCA, trusting(ca))
+	wants(cluster.Warn, lacksCA+strings.TrimSuffix(labels, ", ")+others+add)
+	for at := range serving {
+		patchAt(validating, at, "add", clientCA, trusting(ca))
+	}
 	wants(cluster.OK, both)
 	patch(validating, "replace", clientCA, trusting(other))
-	wants(cluster.Warn, "the webhook validate"+lacksCA+"mesh routes are refused"+add)
+	patch(mutating, "replace", clientCA, trusting(other))
+	wants(cluster.Warn, lacksCA+checked+", "+refused+add)
+	patch(mutating, "replace", clientCA, trusting(ca))
 	patch(validating, "replace", "failurePolicy", `"Ignore"`)
-	wants(cluster.Warn, "the webhook validate"+lacksCA+"mesh routes are admitted unchecked"+add)
+	wants(cluster.Warn, lacksCA+"validate.gammaguard.dev (mesh routes are admitted unchecked)"+add)
 	patch(validating, "replace", "failurePolicy", `"Fail"`)
-	patch(validating, "replace", clientCA, trusting(other, ca)) // as gammaguard's leader repairs it
+	patch(validating, "replace", clientCA, trusting(ca, other)) // as gammaguard's leader repairs it
 	wants(cluster.OK, both)
+	patchAt(validating, serving, "replace", clientCA, trusting(ca, bundle())) // on the day after a rotation
+	wants(cluster.Warn, lacksCA+labels+checked+others+", "+refused+add)
+	selfManage()
+	wants(cluster.OK, both)
+	patch(validating, "replace", clientCA, trusting(other))
+	wants(cluster.Warn, lacksCA+refused+"; the leader of gammaguard adds the CA within seconds: otherwise, its log names the reason")
+	patch(validating, "replace", clientCA, trusting(ca))
 	patch(mutating, "replace", "namespaceSelector", selector)
 	wants(cluster.Warn, "mutate.gammaguard.dev has a namespaceSelector: what it leaves out is checked and not completed")
 	patch(validating, "add", "namespaceSelector", selector)

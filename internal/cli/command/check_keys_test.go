@@ -101,7 +101,7 @@ func TestCheckMisspelt(t *testing.T) {
 	}
 	for version, kind := range map[string]string{
 		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "gateway.networking.io/v1": "HTTPRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute", "": "HTTPRoute",
-		"gateway.networking.k8s.io/v1": "HTTPRoutes",
+		"gateway.networking.k8s.io/v1": "HTTPRoutes", "apps/v1": "HTTPRoute", "gateway/v1": "GRPCRoute",
 	} {
 		wanted := "apps/a.yaml:1: apiVersion " + version + " has no kind " + kind + ", so the object is not checked; if a route is meant, write one of gateway.networking.k8s.io, such as gateway.networking.k8s.io/v1\n"
 		if version == "" {

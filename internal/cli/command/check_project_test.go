@@ -26,7 +26,7 @@ func TestCheckProject(t *testing.T) {
 		t.Helper()
 		var names []string
 		for line := range strings.Lines(runIn(t, folder, append([]string{"check"}, args...)...).stdout) {
-			for _, kind := range []string{"kustomization ", "chart ", "directory "} {
+			for _, kind := range []string{"kustomization ", "chart ", "directory ", "file "} {
 				if strings.HasPrefix(line, kind) {
 					names = append(names, strings.TrimSpace(line))
 				}
@@ -34,11 +34,17 @@ func TestCheckProject(t *testing.T) {
 		}
 		return strings.Join(names, "\n")
 	}
-	project("sets:\n- files: [plain/a, plain/b]\n- kustomization: deploy/prod\n- {chart: charts/shop, values: [charts/shop/ci/two.yaml]}\n")
+	named := "sets:\n- files: [plain/a, plain/b]\n- kustomization: deploy/prod\n- {chart: charts/shop, values: [charts/shop/ci/two.yaml]}\n"
+	project(named)
 	want := "directory plain/a, plain/b: 3 routes\nkustomization deploy/prod: 1 route\nchart charts/shop with charts/shop/ci/two.yaml: 2 routes"
 	if diff := cmp.Diff(want, sets()); diff != "" {
 		t.Error("sets (-want +got)\n" + diff)
 	}
+	project("sets:\n- files: [plain/a/routes.yaml]\n- files: [plain/b]\n")
+	if got := sets(); got != "file plain/a/routes.yaml: 1 route\ndirectory plain/b: 2 routes" {
+		t.Errorf("a set of one file: %s", got)
+	}
+	project(named)
 	if got := sets("deploy"); got != "kustomization deploy/prod: 1 route" {
 		t.Errorf("sets below deploy: %s", got)
 	}

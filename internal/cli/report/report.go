@@ -129,6 +129,8 @@ const (
 	Chart SetKind = "chart"
 	// Directory: the manifests of one directory.
 	Directory SetKind = "directory"
+	// File: the manifests of one file.
+	File SetKind = "file"
 )
 
 // Set is a group of objects that are deployed together, and so checked together.

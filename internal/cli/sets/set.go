@@ -42,7 +42,11 @@ type Set struct {
 
 // Described is how reports name it.
 func (s *Set) Described() report.Set {
-	return report.Set{Kind: s.Kind, Path: filepath.ToSlash(s.Path), Values: filepath.ToSlash(s.Values)}
+	kind := s.Kind
+	if s.Named && len(s.Files) == 1 && source.IsManifest(s.Files[0]) {
+		kind = report.File
+	}
+	return report.Set{Kind: kind, Path: filepath.ToSlash(s.Path), Values: filepath.ToSlash(s.Values)}
 }
 
 // File returns the file that makes it a set: the kustomization, or the chart's; empty for a
