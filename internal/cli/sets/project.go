@@ -173,25 +173,6 @@ func (p *Project) SetsAt(paths []string) (found, others []Set, _ error) {
 	return found, others, p.document.Err()
 }
 
-// withoutPath is the advice to run the command on all that the project is about.
-func (p *Project) withoutPath() string {
-	if folder := relative(p.folder); folder != "." {
-		return "run the command in " + filepath.ToSlash(folder) + " without a PATH"
-	}
-	return "run the command without a PATH"
-}
-
-// noneAt is why none of the sets is chosen; beside says what of the paths is context.
-func (p *Project) noneAt(paths []string, all []Set, beside string) error {
-	var names []string
-	for i := range all {
-		described := all[i].Described()
-		names = append(names, described.String())
-	}
-	return fmt.Errorf("%s names %s; none is in %s, contains it, or uses files of it; %s",
-		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), beside+p.withoutPath())
-}
-
 func (p *Project) set(s *ProjectSet) *Set {
 	all := func(names []string) (paths []string) {
 		for _, name := range names {
