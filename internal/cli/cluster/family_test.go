@@ -155,6 +155,9 @@ func TestNoSuchName(t *testing.T) {
 		"trace cart:80 -n dim --from nosuch":                  namespace,
 		"trace cart:80 -n dim --from nosuch -f - --cluster":   namespace,
 		"trace nosuch:80 -n dim":                              "error: Service dim/nosuch does not exist; the Services there: cart, one\n",
+		"trace nosuch:80 -n dim -f - --cluster":               "error: Service dim/nosuch does not exist; the Services there: cart, one\n",
+		"graph service/nosuch.dim -f - --cluster":             service,
+		"graph service/cart.nosuch -f - --cluster":            namespace,
 		"describe service/nosuch -n dim":                      service,
 		"graph service/nosuch.dim -o html":                    service,
 	} {
@@ -181,6 +184,7 @@ func TestCompletion(t *testing.T) {
 		{"describe -n tab httproute/", "httproute/asleep httproute/web"},
 		{"graph -n tab service/c", "service/cart"},
 		{"trace -n tab c", "cart"},
+		{"trace -n tab cart.", ""},
 		{"trace -n tab cart:", "cart:80 cart:81 cart:admin cart:http"},
 		{"trace -n tab -f x.yaml c", ""},
 		{"describe -n tab service/cart ", ""},

@@ -156,6 +156,9 @@ func targets(live *cluster.Cluster, begun string) (names []string, err error) {
 	if qualified {
 		of = namespace
 	}
+	if of == "" {
+		return nil, nil // else all namespaces
+	}
 	found, err := live.Services(of)
 	for _, service := range found {
 		for _, name := range []string{service.Key.Name, strings.ToLower(service.Key.Kind) + "/" + service.Key.Name} {

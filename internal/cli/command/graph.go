@@ -155,6 +155,11 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 	}
 	selection, title := f.selection(namespace)
 	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed(live), nil)
+	if err == nil && live != nil && len(drawn.Rows) == 0 && f.service.Name != "" {
+		if _, absent := mesh.FindService(input.Reader(), f.service); errors.Is(absent, mesh.ErrNotFound) {
+			err = nowhere(live, f.service)
+		}
+	}
 	return drawn, live, title, err
 }
 

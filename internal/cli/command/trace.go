@@ -114,7 +114,7 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	trace, err := check.Trace(cmd.Context(), options, f.request)
-	if err != nil && live != nil && !f.named() {
+	if err != nil && live != nil {
 		key := f.request.Service
 		key.Namespace = cmp.Or(key.Namespace, options.Namespace)
 		if _, absent := mesh.FindService(live, key); errors.Is(absent, mesh.ErrNotFound) && check.NamespaceExists(live, key.Namespace) == nil &&
