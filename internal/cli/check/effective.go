@@ -35,9 +35,13 @@ func (l *loaded) effective() iter.Seq2[manifest.Key, *mesh.Route] {
 	}
 }
 
-// keep takes the routes of the version before for what was there before those that the API server refuses, or may refuse.
+// keep takes the routes of the version before for what was there before those that the API server refuses, or may refuse. Where what
+// Flagger writes is not known of one version, it is taken to be as in the other.
 func (l *loaded) keep(before *loaded) error {
 	stored := maps.Collect(before.effective())
+	if err := errors.Join(l.assume(l.unexpanded, stored), before.assume(before.unexpanded, maps.Collect(l.effective()))); err != nil {
+		return err
+	}
 	for _, r := range l.routes {
 		was := stored[r.Key]
 		if len(r.refusals) == 0 || was == nil || l.world.base.Get(r.Key) != nil {
@@ -49,6 +53,18 @@ func (l *loaded) keep(before *loaded) error {
 		}
 		if err := l.world.base.Put(&manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, Route: &route}); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// assume takes routes as they are stored elsewhere for what was there before, where nothing was.
+func (l *loaded) assume(keys []manifest.Key, stored map[manifest.Key]*mesh.Route) error {
+	for _, key := range keys {
+		if was := stored[key]; was != nil && l.world.base.Get(key) == nil {
+			if err := l.world.base.Put(&manifest.Object{Key: key, Version: "v1", Route: was}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -47,6 +47,8 @@ type loaded struct {
 	duplicates []report.Duplicate
 	// namespaces are those in which routes of the cluster count, for users who cannot list all.
 	namespaces []string
+	// unexpanded are the routes of Canaries that are not known.
+	unexpanded []manifest.Key
 	// renamed are the names that kustomize gave to Services.
 	renamed map[renamedKey]string
 }

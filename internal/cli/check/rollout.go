@@ -5,6 +5,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // delivery is a Canary or a Rollout of a file.
@@ -58,10 +59,14 @@ func (r *route) rest(of *rollout.Owned) error {
 	return nil
 }
 
-// expand adds what Flagger makes of a Canary: a route, and the Services that are not in the input.
+// expand adds what Flagger makes of a Canary: a route, if it is known, and the Services that are not in the input.
 func (l *loader) expand(d *delivery) {
 	made, problem := rollout.Canary(d.Object)
 	l.notExpanded(d, problem)
+	if problem != "" && len(made) > 0 {
+		key := made[0].Key
+		l.unexpanded = append(l.unexpanded, manifest.Key{Group: mesh.GatewayGroup, Kind: string(mesh.HTTPRoute), Namespace: key.Namespace, Name: key.Name})
+	}
 	for _, object := range made {
 		document := source.Document{Object: object, Written: d.Written}
 		if object.IsRoute() {

@@ -78,12 +78,21 @@ func TestCanary(t *testing.T) {
 	if got := run(t, "", "test"); got.code != ExitClean || !strings.HasSuffix(got.stdout, "1 test in 1 file: 1 passed\n") {
 		t.Errorf("%+v", got)
 	}
-	unknown := strings.Replace(canary, "GROUP, kind: Service, name: cart, port: 80}]", `"", kind: Service, name: cart}]`+"\n    rewrite: {uri: /}", 1)
-	if got := run(t, unknown, "check", "-f", "-"); got.code != ExitClean || !strings.Contains(got.stdout, "note: <stdin>: Canary shop/cart: what its controller writes is not known: spec.service.rewrite is not supported here\n") {
+	unknown := strings.Replace(canary, "GROUP, kind: Service, name: cart, port: 80}]", `"", kind: Service, name: cart}]`+"\n    primary: {backendRef: {name: a}}", 1)
+	if got := run(t, unknown, "check", "-f", "-"); got.code != ExitClean || !strings.Contains(got.stdout, "note: <stdin>: Canary shop/cart: what its controller writes is not known: a backendRef of spec.service.primary or spec.service.canary is not supported here\n") {
 		t.Errorf("%+v", got)
 	}
 	if got := run(t, unknown, "check", "-f", "-", "--strict"); got.code != ExitUsage {
 		t.Errorf("a strict check passes over a Canary: %+v", got)
+	}
+	if err := os.WriteFile("unknown.yaml", []byte(unknown), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, versions := range [][]string{{"canary.yaml", "unknown.yaml"}, {"unknown.yaml", "canary.yaml"}} {
+		got := run(t, "", "diff", "--base", versions[0], "-f", versions[1])
+		if got.code != ExitClean || !strings.HasSuffix(got.stdout, "no change; 1 request class unchanged\n") || !strings.Contains(got.stdout+got.stderr, "is not known") {
+			t.Errorf("%s, of which one is not known, are compared: %+v", versions, got)
+		}
 	}
 }
 

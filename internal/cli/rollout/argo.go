@@ -87,7 +87,7 @@ func Rollout(o *manifest.Object) (owned []Owned, problem string) {
 }
 
 // Rest returns the route with the weights that the plugin sets while no new version is rolled out: 100 for the stable
-// Service, and 0 for the canary, in each rule that has both.
+// Service, and 0 for the canary, in every rule. A route that lacks one of the two it leaves as it is.
 func (w *Owned) Rest(route []byte) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(route, &object); err != nil {
@@ -95,23 +95,23 @@ func (w *Owned) Rest(route []byte) ([]byte, error) {
 	}
 	spec, _ := object["spec"].(map[string]any)
 	rules, _ := spec["rules"].([]any)
+	of := map[any][]map[string]any{}
 	for _, rule := range rules {
-		of, _ := rule.(map[string]any)
-		refs, _ := of["backendRefs"].([]any)
-		var stable, canary []map[string]any
+		rule, _ := rule.(map[string]any)
+		refs, _ := rule["backendRefs"].([]any)
 		for _, ref := range refs {
-			backend, _ := ref.(map[string]any)
-			switch backend["name"] {
-			case w.Stable:
-				stable = append(stable, backend)
-			case w.Canary:
-				canary = append(canary, backend)
+			if backend, _ := ref.(map[string]any); backend != nil {
+				of[backend["name"]] = append(of[backend["name"]], backend)
 			}
 		}
-		if len(stable) != 1 || len(canary) != 1 {
-			continue
+	}
+	if len(of[w.Stable]) == 0 || len(of[w.Canary]) == 0 {
+		return route, nil
+	}
+	for name, weight := range map[string]int{w.Stable: 100, w.Canary: 0} {
+		for _, backend := range of[name] {
+			backend["weight"] = weight
 		}
-		stable[0]["weight"], canary[0]["weight"] = 100, 0
 	}
 	return json.Marshal(object)
 }

@@ -33,9 +33,11 @@ type canary struct {
 				Request  *headers `json:"request"`
 				Response *headers `json:"response"`
 			} `json:"headers"`
-			Timeout string          `json:"timeout"`
-			Rewrite json.RawMessage `json:"rewrite"`
-			Mirror  json.RawMessage `json:"mirror"`
+			Timeout string   `json:"timeout"`
+			Rewrite *rewrite `json:"rewrite"`
+			Mirror  []struct {
+				BackendRef json.RawMessage `json:"backendRef"`
+			} `json:"mirror"`
 			Primary struct {
 				BackendRef json.RawMessage `json:"backendRef"`
 			} `json:"primary"`
@@ -54,6 +56,13 @@ type headers struct {
 	Add    map[string]string `json:"add"`
 	Set    map[string]string `json:"set"`
 	Remove []string          `json:"remove"`
+}
+
+// rewrite is a change of the path or the host.
+type rewrite struct {
+	URI       string `json:"uri"`
+	Authority string `json:"authority"`
+	Type      string `json:"type"`
 }
 
 // request is a condition on requests, in the words of Istio.
@@ -76,8 +85,8 @@ const maxMatches = 64
 
 type fields = map[string]any
 
-// Canary returns the HTTPRoute that Flagger writes for a Canary, and the Services that it makes. There are none for
-// a Canary with another provider. The problem says why it is not known what Flagger writes.
+// Canary returns the Services that Flagger makes for a Canary, and, last, the HTTPRoute that it writes. There are none for
+// a Canary with another provider. The problem says why the route, which is left out then, is not known.
 func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 	var c canary
 	if err := json.Unmarshal(o.JSON, &c); err != nil {
@@ -91,32 +100,12 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 	if name == "" {
 		name = c.Spec.TargetRef.Name
 	}
-	switch {
-	case name == "":
+	if name == "" {
 		return nil, "spec.targetRef.name is missing"
-	case given(s.Rewrite):
-		return nil, "spec.service.rewrite is not supported here"
-	case given(s.Mirror):
-		return nil, "spec.service.mirror is not supported here"
-	case given(s.Primary.BackendRef), given(s.Canary.BackendRef):
-		return nil, "a backendRef of spec.service.primary or spec.service.canary is not supported here"
 	}
-	rules, problem := c.rules(name)
-	if problem != "" {
-		return nil, problem
-	}
-	spec := fields{"parentRefs": s.GatewayRefs, "rules": rules}
-	if len(s.Hosts) > 0 {
-		spec["hostnames"] = s.Hosts
-	}
-	metadata := fields{"name": name, "namespace": o.Key.Namespace}
-	objects := []fields{{"apiVersion": mesh.GatewayGroup + "/v1", "kind": string(mesh.HTTPRoute), "spec": spec, "metadata": fields{
-		"name": name, "namespace": o.Key.Namespace,
-		"ownerReferences": []fields{{"apiVersion": "flagger.app/v1beta1", "kind": "Canary", "name": o.Key.Name, "uid": "of-" + name, "controller": true}},
-	}}}
+	var objects []fields
 	for _, suffix := range []string{"", "-primary", "-canary"} {
-		metadata = maps.Clone(metadata)
-		metadata["name"] = name + suffix
+		metadata := fields{"name": name + suffix, "namespace": o.Key.Namespace}
 		port := fields{"name": s.PortName, "port": s.Port}
 		if s.PortName == "" {
 			port["name"] = "http"
@@ -125,6 +114,17 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 			port["appProtocol"] = s.AppProtocol
 		}
 		objects = append(objects, fields{"apiVersion": "v1", "kind": mesh.ServiceKind, "metadata": metadata, "spec": fields{"selector": fields{"app": name + suffix}, "ports": []fields{port}}})
+	}
+	rules, problem := c.rules(name)
+	if problem == "" {
+		spec := fields{"parentRefs": s.GatewayRefs, "rules": rules}
+		if len(s.Hosts) > 0 {
+			spec["hostnames"] = s.Hosts
+		}
+		objects = append(objects, fields{"apiVersion": mesh.GatewayGroup + "/v1", "kind": string(mesh.HTTPRoute), "spec": spec, "metadata": fields{
+			"name": name, "namespace": o.Key.Namespace,
+			"ownerReferences": []fields{{"apiVersion": "flagger.app/v1beta1", "kind": "Canary", "name": o.Key.Name, "uid": "of-" + name, "controller": true}},
+		}})
 	}
 	for _, object := range objects {
 		data, err := json.Marshal(object)
@@ -138,7 +138,7 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 		read[0].Origin = o.Origin
 		made = append(made, read[0])
 	}
-	return made, ""
+	return made, problem
 }
 
 func given(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
@@ -146,6 +146,9 @@ func given(value json.RawMessage) bool { return len(value) > 0 && string(value) 
 // rules returns the rules of the route: the weighted one, and, where requests are selected for the canary, one for
 // all others.
 func (c *canary) rules(name string) (rules []fields, problem string) {
+	if s := &c.Spec.Service; given(s.Primary.BackendRef) || given(s.Canary.BackendRef) {
+		return nil, "a backendRef of spec.service.primary or spec.service.canary is not supported here"
+	}
 	matches, problem := routeMatches(c.Spec.Service.Match)
 	if problem != "" {
 		return nil, problem
@@ -193,11 +196,9 @@ func (c *canary) rules(name string) (rules []fields, problem string) {
 	return rules, ""
 }
 
-// filters returns the filters that change headers.
+// filters returns the filters that change headers, path, and host, and those that mirror requests.
 func (c *canary) filters() (filters []fields) {
-	if c.Spec.Service.Headers == nil {
-		return nil
-	}
+	s := &c.Spec.Service
 	add := func(kind, field string, h *headers) {
 		if h == nil {
 			return
@@ -217,8 +218,27 @@ func (c *canary) filters() (filters []fields) {
 		}
 		filters = append(filters, fields{"type": kind, field: modifier})
 	}
-	add("RequestHeaderModifier", "requestHeaderModifier", c.Spec.Service.Headers.Request)
-	add("ResponseHeaderModifier", "responseHeaderModifier", c.Spec.Service.Headers.Response)
+	if s.Headers != nil {
+		add("RequestHeaderModifier", "requestHeaderModifier", s.Headers.Request)
+		add("ResponseHeaderModifier", "responseHeaderModifier", s.Headers.Response)
+	}
+	if r := s.Rewrite; r != nil {
+		change := fields{}
+		if r.Authority != "" {
+			change["hostname"] = r.Authority
+		}
+		switch {
+		case r.URI == "":
+		case r.Type == "ReplacePrefixMatch":
+			change["path"] = fields{"type": r.Type, "replacePrefixMatch": r.URI}
+		default: // as Flagger takes every other type, and none
+			change["path"] = fields{"type": "ReplaceFullPath", "replaceFullPath": r.URI}
+		}
+		filters = append(filters, fields{"type": "URLRewrite", "urlRewrite": change})
+	}
+	for _, mirror := range s.Mirror {
+		filters = append(filters, fields{"type": "RequestMirror", "requestMirror": fields{"backendRef": mirror.BackendRef}})
+	}
 	return filters
 }
 

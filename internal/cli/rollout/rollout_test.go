@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,15 @@ func TestCanary(t *testing.T) {
 				`timeouts: {request: 5s}, ` + backends + `}]`,
 		},
 		{
+			name: "rewrite and mirror", service: `, rewrite: {uri: /x, type: ReplacePrefixMatch}, mirror: [{backendRef: {name: a, port: 1}}, {backendRef: {name: b}}]`,
+			rules: `[{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /x}}}, ` +
+				`{type: RequestMirror, requestMirror: {backendRef: {name: a, port: 1}}}, {type: RequestMirror, requestMirror: {backendRef: {name: b}}}], ` + backends + `}]`,
+		},
+		{
+			name: "full rewrite", service: `, rewrite: {uri: /x, authority: a.example}`,
+			rules: `[{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: URLRewrite, urlRewrite: {hostname: a.example, path: {type: ReplaceFullPath, replaceFullPath: /x}}}], ` + backends + `}]`,
+		},
+		{
 			name: "A/B testing", analysis: `match: [{headers: {user: {exact: insider}}}]`,
 			rules: `[{matches: [{path: {type: PathPrefix, value: /}, headers: [{name: user, type: Exact, value: insider}]}], ` + backends + `}, ` +
 				`{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{group: "", kind: Service, name: podinfo-primary, port: 80, weight: 100}]}]`,
@@ -55,7 +65,7 @@ func TestCanary(t *testing.T) {
 		var got, want struct {
 			Spec any `json:"spec"`
 		}
-		if err := json.Unmarshal(made[0].JSON, &got); err != nil {
+		if err := json.Unmarshal(made[3].JSON, &got); err != nil {
 			t.Fatal(err)
 		}
 		text := "spec:\n  parentRefs: [{group: '', kind: Service, name: podinfo, port: 80}]\n  rules: " + test.rules + "\n  " + test.hostnames + "\n"
@@ -69,30 +79,32 @@ func TestCanary(t *testing.T) {
 		for _, object := range made {
 			names = append(names, object.Key.String())
 		}
-		if diff := cmp.Diff([]string{"HTTPRoute play/podinfo", "Service play/podinfo", "Service play/podinfo-primary", "Service play/podinfo-canary"}, names); diff != "" {
+		if diff := cmp.Diff([]string{"Service play/podinfo", "Service play/podinfo-primary", "Service play/podinfo-canary", "HTTPRoute play/podinfo"}, names); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", test.name, diff)
 		}
 	}
 }
 
-// TestCanaryUnknown: where it is not known what Flagger writes, nothing is made, and the reason is given.
+// TestCanaryUnknown: where it is not known what route Flagger writes, the reason is given, and the Services that it makes are there.
 func TestCanaryUnknown(t *testing.T) {
 	many := strings.Repeat("{uri: {prefix: /a}}, ", 9)
-	for text, want := range map[string]string{
-		strings.Replace(canary("", ""), "spec:\n", "spec:\n  provider: istio\n", 1):                     "",
-		strings.Replace(canary("", ""), "gatewayRefs", "gateways", 1):                                   "",
-		strings.Replace(canary("", ""), "name: podinfo}\n  service", "kind: Deployment}\n  service", 1): "spec.targetRef.name is missing",
-		canary(", rewrite: {uri: /}", ""):                                                               "spec.service.rewrite is not supported here",
-		canary(", mirror: [{backendRef: {name: a}}]", ""):                                               "spec.service.mirror is not supported here",
-		canary(", primary: {backendRef: {name: a}}", ""):                                                "a backendRef of spec.service.primary or spec.service.canary is not supported here",
-		canary(", match: [{method: {prefix: P}}]", ""):                                                  "Flagger refuses a match of method that is not exact",
-		canary(", match: [{headers: {a: {prefix: b}}}]", ""):                                            "Flagger refuses a match of headers that is neither exact nor regex",
-		canary(", match: ["+many+"]", "match: ["+many+"]"):                                              "the route would have more than 64 matches, which the API server refuses",
-		strings.Replace(canary("", ""), "port: 80,", "port: eighty,", 1):                                "it cannot be read: json: cannot unmarshal string into Go struct field",
+	for _, test := range []struct {
+		text, want string
+		services   int
+	}{
+		{strings.Replace(canary("", ""), "spec:\n", "spec:\n  provider: istio\n", 1), "", 0},
+		{strings.Replace(canary("", ""), "gatewayRefs", "gateways", 1), "", 0},
+		{strings.Replace(canary("", ""), "name: podinfo}\n  service", "kind: Deployment}\n  service", 1), "spec.targetRef.name is missing", 0},
+		{canary(", primary: {backendRef: {name: a}}", ""), "a backendRef of spec.service.primary or spec.service.canary is not supported here", 3},
+		{canary(", match: [{method: {prefix: P}}]", ""), "Flagger refuses a match of method that is not exact", 3},
+		{canary(", match: [{headers: {a: {prefix: b}}}]", ""), "Flagger refuses a match of headers that is neither exact nor regex", 3},
+		{canary(", match: ["+many+"]", "match: ["+many+"]"), "the route would have more than 64 matches, which the API server refuses", 3},
+		{strings.Replace(canary("", ""), "port: 80,", "port: eighty,", 1), "it cannot be read: json: cannot unmarshal string into Go struct field", 0},
 	} {
-		made, problem := rollout.Canary(read(t, text))
-		if len(made) > 0 || !strings.HasPrefix(problem, want) || want == "" && problem != "" {
-			t.Errorf("%s\n%d objects, %q, want %q", text, len(made), problem, want)
+		made, problem := rollout.Canary(read(t, test.text))
+		routes := slices.ContainsFunc(made, (*manifest.Object).IsRoute)
+		if routes || len(made) != test.services || !strings.HasPrefix(problem, test.want) || test.want == "" && problem != "" {
+			t.Errorf("%s\n%d objects, %q, want %d, %q", test.text, len(made), problem, test.services, test.want)
 		}
 	}
 }
@@ -112,9 +124,12 @@ func TestRollout(t *testing.T) {
 			t.Errorf("%s: %v %s", none, owned, problem)
 		}
 	}
-	rest, err := owned[0].Rest([]byte(`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":60},{"name":"c","weight":40}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`))
-	const want = `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":100},{"name":"c","weight":0}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`
-	if err != nil || string(rest) != want {
-		t.Errorf("%v %s", err, rest)
+	for written, want := range map[string]string{
+		`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":60},{"name":"c","weight":40}]},{"backendRefs":[{"name":"c"}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`: `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":100},{"name":"c","weight":0}]},{"backendRefs":[{"name":"c","weight":0}]},{"backendRefs":[{"name":"s","weight":100},{"name":"x"}]}]}}`,
+		`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`:                                                                                                    `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`,
+	} {
+		if rest, err := owned[0].Rest([]byte(written)); err != nil || string(rest) != want {
+			t.Errorf("%v %s", err, rest)
+		}
 	}
 }
