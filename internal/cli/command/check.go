@@ -190,15 +190,14 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
-	found, err := check.FindSets(ctx, &f.options, f.paths, project)
+	found, err := check.FindSets(ctx, &f.options, widened(f.paths, project.Above), project)
+	if err == nil {
+		err = found.None()
+	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := check.RunSets(ctx, &f.options, found)
-	if none := found.None(); none != nil && result != nil && len(result.Broken) == 0 { // else the context is, and first to be mended
-		return result, none
-	}
-	return result, err
+	return check.RunSets(ctx, &f.options, found)
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {

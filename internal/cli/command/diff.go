@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,12 +188,8 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 
 // compareSets compares the sets that are found below the paths with those in the base.
 func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
-	after := &check.Found{Options: &f.options, Path: f.paths[0], Project: project}
-	if after.Found, err = check.FindSets(ctx, after.Options, f.paths, project); err != nil {
-		return nil, err
-	}
 	if f.baseRef == "" {
-		return f.compareFolders(ctx, f.paths[0], after)
+		return f.compareFolders(ctx, project)
 	}
 	tree, err := revision.Checkout(ctx, f.baseRef)
 	if err != nil {
@@ -207,11 +204,24 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if err != nil {
 		return nil, err
 	}
-	paths, err := tree.Existing(f.paths)
+	theirs, err := adopt(f.given, tree.Root(), start, then)
+	if err != nil {
+		return nil, tree.Named(err)
+	}
+	wide := widened(f.paths, func(path string) string {
+		there, failed := tree.Path(path)
+		err = errors.Join(err, failed)
+		return cmp.Or(project.Above(path), theirs.Above(there))
+	})
+	paths, failed := tree.Existing(wide)
+	if err := errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	after, err := find(ctx, &f.options, wide, project)
 	if err != nil {
 		return nil, err
 	}
-	before, err := f.findBefore(ctx, then, tree.Root(), start, paths)
+	before, err := find(ctx, then, paths, theirs)
 	if err != nil {
 		return nil, tree.Named(err)
 	}
@@ -222,14 +232,27 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	return diff, tree.Named(err)
 }
 
-// compareFolders compares the sets that were found below a path with those below the base.
-func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
+// compareFolders compares the sets that are found below the path with those below the base.
+func (f *diffFlags) compareFolders(ctx context.Context, project *sets.Project) (*report.Diff, error) {
 	base := f.options
-	before, err := f.findBefore(ctx, &base, "", f.base[0], f.base)
+	theirs, err := adopt(f.given, "", f.base[0], &base)
 	if err != nil {
 		return nil, err
 	}
-	start, err := filepath.Abs(path)
+	above := project.Above(f.paths[0])
+	if above != theirs.Above(f.base[0]) {
+		return nil, fmt.Errorf("one of %s and %s is, or holds, what %s names for all sets; compare the directory of that file with its other version", f.paths[0], f.base[0], sets.ProjectFile)
+	}
+	same := func(string) string { return above }
+	after, err := find(ctx, &f.options, widened(f.paths, same), project)
+	if err != nil {
+		return nil, err
+	}
+	before, err := find(ctx, &base, widened(f.base, same), theirs)
+	if err != nil {
+		return nil, err
+	}
+	start, err := filepath.Abs(f.paths[0])
 	if err != nil {
 		return nil, err
 	}
@@ -246,13 +269,9 @@ func (f *diffFlags) compareFolders(ctx context.Context, path string, after *chec
 	})
 }
 
-// findBefore finds the sets of the base, by its own project, which is that of the path where it starts.
-func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root, start string, paths []string) (*check.Found, error) {
-	project, err := adopt(f.given, root, start, options)
-	if err != nil {
-		return nil, err
-	}
-	found := &check.Found{Options: options, Project: project, Found: &sets.Found{}}
+// find finds the sets of a version, by its own project, below the paths, of which a base may have none.
+func find(ctx context.Context, options *check.Options, paths []string, project *sets.Project) (found *check.Found, err error) {
+	found = &check.Found{Options: options, Project: project, Found: &sets.Found{}}
 	if len(paths) > 0 {
 		found.Path = paths[0]
 		found.Found, err = check.FindSets(ctx, options, paths, project)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,7 +55,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return nil, err
 		}
 		if len(d.Sets) == 0 {
-			d.none = d.project.noneAt(paths, d.Elsewhere, d.beside(paths))
+			d.none = d.project.noneAt(paths, d.Elsewhere)
 		}
 		for i := range d.Sets {
 			d.leaveAsideOf(&d.Sets[i], paths)
@@ -70,11 +69,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return nil, err
 		}
-		if d.Sets = d.sets(paths); len(d.Sets) == 0 {
-			if beside := d.beside(paths); beside != "" {
-				d.none = errors.New("no routes to check: " + beside + d.project.withoutPath())
-			}
-		}
+		d.Sets = d.sets(paths)
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
 			at := absolute(filepath.FromSlash(s.Path))
 			return s.Reason == report.NotManifest && (d.named[at] || d.broken[filepath.Dir(at)])

@@ -24,7 +24,7 @@ type Found struct {
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
-	// none is why no set is chosen of those that a project names, or where there is only its context.
+	// none is why no set is chosen of those that a project names.
 	none error
 	// disk is where it was found, and namespace that of objects that name none.
 	disk      *source.Disk
@@ -75,7 +75,7 @@ type maker struct {
 	by           ignorePattern
 }
 
-// None is an error if a project names sets, and the paths choose none of them, or if there are none and a path is its context.
+// None is an error if a project names sets, and the paths choose none of them.
 func (f *Found) None() error {
 	if len(f.Sets) > 0 {
 		return nil

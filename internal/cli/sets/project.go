@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,6 +146,20 @@ func (p *Project) ContextFiles() (paths []string) {
 		paths = append(paths, p.path(name))
 	}
 	return paths
+}
+
+// Above returns the way from a path up to the folder of the project, if the path is its file, its configuration, or its context, is in that, or
+// holds it: they bear on all sets. It is empty for any other path, and for one that does not exist or holds the project.
+func (p *Project) Above(path string) string {
+	if p == nil || !exists(path) || Below(p.folder, path) {
+		return ""
+	}
+	for _, name := range append(p.ContextFiles(), p.File(), cmp.Or(p.ConfigurationFile(), p.File())) {
+		if Below(path, name) || Below(name, path) {
+			return strings.Repeat("../", len(segments(path))-len(segments(p.folder)))
+		}
+	}
+	return ""
 }
 
 // Names reports whether there is a project that names its sets.
