@@ -33,9 +33,9 @@ func discover(ctx context.Context, disk *source.Disk, root, namespace string, pa
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
@@ -95,8 +95,6 @@ type discovery struct {
 	inChart map[string]chartPart
 	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
 	used map[string]bool
-	// named are the files and folders that kustomizations name for anything, by their absolute paths.
-	named map[string]bool
 	// broken are the folders of kustomizations that cannot be read, and so not what they name, by their absolute paths.
 	broken map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
