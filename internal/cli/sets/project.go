@@ -1,7 +1,6 @@
 package sets
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -148,13 +147,22 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
-// Above returns the way from a path up to the folder of the project, if the path is its file, its configuration, or its context, is in that, or
-// holds it: they bear on all sets. It is empty for any other path, and for one that does not exist or holds the project.
+// ForAll returns the paths of what bears on all sets: the project's own file, its configuration, and its context.
+func (p *Project) ForAll() []string {
+	paths := append(p.ContextFiles(), p.File())
+	if file := p.ConfigurationFile(); file != "" {
+		paths = append(paths, file)
+	}
+	return paths
+}
+
+// Above returns the way from a path up to the folder of the project, if the path bears on all sets: it is, is in, or holds what does. It is empty
+// for any other path, and for one that does not exist or holds the project.
 func (p *Project) Above(path string) string {
 	if p == nil || !exists(path) || Below(p.folder, path) {
 		return ""
 	}
-	for _, name := range append(p.ContextFiles(), p.File(), cmp.Or(p.ConfigurationFile(), p.File())) {
+	for _, name := range p.ForAll() {
 		if Below(path, name) || Below(name, path) {
 			return strings.Repeat("../", len(segments(path))-len(segments(p.folder)))
 		}
