@@ -43,7 +43,8 @@ channel. Others take precedence, in this order: those of --crds, of --channel, i
 Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory. It checks each
 set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. A chart is checked
 with its values, and with each file in its directory ci and each values-*.yaml beside its values.yaml. A PATH stands for the sets that use
-files at or below it, wherever in the repository these sets are: a base or a component stands for its overlays. The command skips hidden
+files at or below it, wherever in the repository these sets are: a base or a component stands for its overlays. The file .gammaguard.yaml, its
+configuration, and its context bear on each set: as a PATH, or in one, they stand for all sets. The command skips hidden
 directories, node_modules, vendor, files that are not manifests, and what .gitignore and .gammaguardignore name. It reports the sets, what it
 skipped, and each file with routes that no set has. With -f, -k, and --helm, all input is one set. A note names what -f reads as plain files though it is
 part of a kustomization or chart.
@@ -190,15 +191,14 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
-	found, err := check.FindSets(ctx, &f.options, f.paths, project)
+	found, err := check.FindSets(ctx, &f.options, widened(f.paths, project.Above), project)
+	if err == nil {
+		err = found.None()
+	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := check.RunSets(ctx, &f.options, found)
-	if none := found.None(); none != nil && result != nil && len(result.Broken) == 0 { // else the context is, and first to be mended
-		return result, none
-	}
-	return result, err
+	return check.RunSets(ctx, &f.options, found)
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {

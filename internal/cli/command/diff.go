@@ -1,13 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -187,12 +187,8 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 
 // compareSets compares the sets that are found below the paths with those in the base.
 func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
-	after := &check.Found{Options: &f.options, Path: f.paths[0], Project: project}
-	if after.Found, err = check.FindSets(ctx, after.Options, f.paths, project); err != nil {
-		return nil, err
-	}
 	if f.baseRef == "" {
-		return f.compareFolders(ctx, f.paths[0], after)
+		return f.compareFolders(ctx, project)
 	}
 	tree, err := revision.Checkout(ctx, f.baseRef)
 	if err != nil {
@@ -207,11 +203,24 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if err != nil {
 		return nil, err
 	}
-	paths, err := tree.Existing(f.paths)
+	theirs, err := adopt(f.given, tree.Root(), start, then)
+	if err != nil {
+		return nil, tree.Named(err)
+	}
+	wide := widened(f.paths, func(path string) string {
+		there, failed := tree.Path(path)
+		err = errors.Join(err, failed)
+		return cmp.Or(project.Above(path), theirs.Above(there))
+	})
+	paths, failed := tree.Existing(wide)
+	if err := errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	after, err := find(ctx, &f.options, wide, project)
 	if err != nil {
 		return nil, err
 	}
-	before, err := f.findBefore(ctx, then, tree.Root(), start, paths)
+	before, err := find(ctx, then, paths, theirs)
 	if err != nil {
 		return nil, tree.Named(err)
 	}
@@ -220,46 +229,6 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 		f.nameFiles(ctx, tree, diff)
 	}
 	return diff, tree.Named(err)
-}
-
-// compareFolders compares the sets that were found below a path with those below the base.
-func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
-	base := f.options
-	before, err := f.findBefore(ctx, &base, "", f.base[0], f.base)
-	if err != nil {
-		return nil, err
-	}
-	start, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	return check.DiffSets(ctx, before, after, func(path string) (string, error) {
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			return "", err
-		}
-		within, err := filepath.Rel(start, absolute)
-		if err != nil {
-			return "", err
-		}
-		return filepath.Abs(filepath.Join(f.base[0], within))
-	})
-}
-
-// findBefore finds the sets of the base, by its own project, which is that of the path where it starts.
-func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root, start string, paths []string) (*check.Found, error) {
-	project, err := adopt(f.given, root, start, options)
-	if err != nil {
-		return nil, err
-	}
-	found := &check.Found{Options: options, Project: project, Found: &sets.Found{}}
-	if len(paths) > 0 {
-		found.Path = paths[0]
-		found.Found, err = check.FindSets(ctx, options, paths, project)
-	} else if project != nil { // they are new
-		_, found.Elsewhere, err = project.SetsAt(nil)
-	}
-	return found, err
 }
 
 // compare compares the input with its base.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,18 @@ func wholePaths(args []string, named bool) []string {
 		args = []string{"."}
 	}
 	return source.Whole(args)
+}
+
+// widened returns the paths, with the folder above one in its place where above says the way to that, and in the place of all others in the folder.
+func widened(paths []string, above func(path string) string) []string {
+	wide := slices.Clone(paths)
+	for _, path := range paths {
+		if way := above(path); way != "" {
+			folder := filepath.Join(path, way)
+			wide = append(slices.DeleteFunc(wide, func(path string) bool { return sets.Below(path, folder) }), folder)
+		}
+	}
+	return wide
 }
 
 // start is where the project file is looked for, and above: at the first of the paths and of the input.

@@ -101,54 +101,88 @@ func TestNewSetsOfFiles(t *testing.T) {
 	}
 }
 
-// TestPathThatIsContext: a PATH that is context, or holds nothing else, is an error that says so, with named sets and without, unless the
-// context is broken. A PATH beside it is not called context.
+// TestPathThatIsContext: a PATH that is context, holds it, or is another file that bears on all sets stands for all sets, as the command without a
+// PATH in the directory of the project, with named sets and without.
 func TestPathThatIsContext(t *testing.T) {
 	deployed(t)
-	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
-	put(t, "shared/readme.yaml", "not: a manifest\n")
-	put(t, "other/service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}}\n")
-	for _, project := range []string{"context: [shared]\n", "context: [shared/shop.yaml]\n", "context: [shared/shop.yaml]\nsets: [{files: [plain]}]\n"} {
-		put(t, ".gammaguard.yaml", projectHeader+project)
-		commit(t)
-		for _, command := range []string{"check", "diff --base-ref HEAD"} {
-			says := func(folder, paths, want string) {
-				got := runIn(t, folder, strings.Fields(command+" "+paths)...)
-				if got.code != ExitUsage || !strings.HasSuffix(got.stderr, want+"\n") {
-					t.Errorf("%s%s %s in %s: %+v", project, command, paths, folder, got)
-				}
-			}
-			const advice = " context, which is read beside each set; run the command without a PATH"
-			says(".", "shared", " shared is"+advice)
-			says(".", "shared/shop.yaml", " shared/shop.yaml is"+advice)
-			says(".", "shared/shop.yaml shared", " shared/shop.yaml, shared are"+advice)
-			says(".", "other/service.yaml shared", " shared is"+advice)
-			says("shared", "", " . is context, which is read beside each set; run the command in .. without a PATH")
-		}
-		put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}\n")
-		if got := run(t, "", "check", "shared/shop.yaml"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, "shared/shop.yaml\n     1  broken ") || got.stderr != "" {
-			t.Errorf("%s: broken: %+v", project, got)
-		}
-		put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
-	}
-	put(t, ".gammaguard.yaml", projectHeader+"context: [shared/shop.yaml]\n")
-	if got := run(t, "", "check", "other", "shared"); got.code != ExitUsage || got.stdout != "not checked: 1 file that is not a manifest: shared/readme.yaml\n\n0 routes in 0 files: no findings\n" {
-		t.Errorf("what else is there: %+v", got)
-	}
-	put(t, "shared/service.yaml", contents(t, "other/service.yaml"))
-	for _, path := range []string{"other", "shared"} {
-		if got := run(t, "", "check", path); got.code != ExitClean {
-			t.Errorf("not only context: %+v", got)
-		}
-	}
-	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
-	for _, path := range []string{"plain", "base", "chart", "prod", "test"} {
+	for _, path := range []string{"chart", "test"} {
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := run(t, "", "check"); got.code != ExitClean {
-		t.Errorf("a repository of context: %+v", got)
+	const shop = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n"
+	put(t, "shared/shop.yaml", shop)
+	put(t, "guard/guard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n")
+	put(t, "docs/readme.md", "")
+	for _, context := range []string{"context: [shared/shop.yaml]\n", "context: [shared]\nsets: [{files: [plain]}, {kustomization: prod}]\n"} {
+		project := projectHeader + context + "configuration: guard/guard.yaml\n"
+		put(t, ".gammaguard.yaml", project)
+		put(t, "shared/shop.yaml", shop)
+		commit(t)
+		put(t, "shared/shop.yaml", strings.ReplaceAll(shop, ": all", ": none"))
+		for _, command := range []string{"check", "diff --base-ref HEAD"} {
+			want := run(t, "", strings.Fields(command)...)
+			if want.code != ExitFindings || !strings.Contains(want.stdout, "cart") || !strings.Contains(want.stdout, "web") {
+				t.Fatalf("%s: %+v", command, want)
+			}
+			for _, paths := range []string{"shared/", "plain/web.yaml shared/shop.yaml", "shared/shop.yaml shared plain", ".gammaguard.yaml", "guard/guard.yaml"} {
+				if got := run(t, "", strings.Fields(command+" "+paths)...); got != want {
+					t.Errorf("%s%s %s: %+v, want %+v", context, command, paths, got, want)
+				}
+			}
+			above := runIn(t, "shared", strings.Fields(command+" ..")...)
+			for _, paths := range []string{"", "shop.yaml ../plain"} {
+				if got := runIn(t, "shared", strings.Fields(command+" "+paths)...); got != above {
+					t.Errorf("%s%s %s in shared: %+v, want %+v", context, command, paths, got, above)
+				}
+			}
+			if got := run(t, "", strings.Fields(command+" plain/web.yaml shared/none.yaml")...); got.code != ExitUsage || !strings.Contains(got.stderr, "shared/none.yaml: no such file or directory") {
+				t.Errorf("%s: what does not exist: %+v", command, got)
+			}
+		}
+		put(t, "shared/shop.yaml", strings.TrimSuffix(shop, "}\n"))
+		if got := run(t, "", "check", "shared/shop.yaml"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, "shared/shop.yaml\n     1  broken ") || got.stderr != "" {
+			t.Errorf("%s: broken: %+v", context, got)
+		}
+	}
+}
+
+// TestContextOfOneVersion: a PATH that is context in one version only stands for all sets of both; so does one that only the base has.
+// Directories are compared only if both are.
+func TestContextOfOneVersion(t *testing.T) {
+	deployed(t)
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n")
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
+	put(t, "old/shared/shop.yaml", contents(t, "shared/shop.yaml"))
+	commit(t)
+	put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "new"))
+	diff := func(path string) {
+		t.Helper()
+		if got := run(t, "", "diff", "--base-ref", "HEAD", path); got.code != ExitFindings || !strings.Contains(got.stdout, "\n  any  web-v1:80 100 %  →  new:80 100 %") {
+			t.Errorf("%+v", got)
+		}
+	}
+	diff("shared/shop.yaml")
+	if err := os.Remove("shared/shop.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	diff("shared/shop.yaml")
+	put(t, "shared/shop.yaml", contents(t, "old/shared/shop.yaml"))
+	put(t, ".gammaguard.yaml", projectHeader)
+	diff("shared/shop.yaml")
+	commit(t)
+	put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "new", "web-v1"))
+	commit(t)
+	put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "new"))
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
+	diff("shared")
+	put(t, "old/.gammaguard.yaml", projectHeader+"context: [shared]\n")
+	put(t, "old/plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "new", "web-v1"))
+	if got := run(t, "", "diff", "--base", "old/shared", "shared"); got.code != ExitFindings || !strings.Contains(got.stdout, "web-v1:80 100 %  →  new:80 100 %\n") {
+		t.Errorf("two directories: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base", "old/plain", "shared"); got.code != ExitUsage || got.stderr != "error: one of shared and old/plain is, or holds, what .gammaguard.yaml names for all sets; compare the directory of that file with its other version\n" {
+		t.Errorf("another directory: %+v", got)
 	}
 }
 

@@ -105,7 +105,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if f.initialize {
 		path := cmp.Or(append(args, expect.FileName)[0], expect.FileName)
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if info, err := os.Stat(path); err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]) {
 			path = filepath.Join(path, expect.FileName)
 		}
 		return f.write(cmd, path)

@@ -65,10 +65,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 		paths = append(paths, f.access.config.path)
 	}
 	if project, err := sets.FindProject(f.start(f.paths...)); err == nil && project != nil { // else the check says so
-		paths = append(append(paths, project.File()), project.ContextFiles()...)
-		if file := project.ConfigurationFile(); file != "" {
-			paths = append(paths, file)
-		}
+		paths = slices.Concat(paths, project.ForAll(), widened(f.paths, project.Above))
 	}
 	for _, root := range paths {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -71,6 +71,7 @@ tests:
 		text: header + "tests:\n- name: a\n  request: {service: shop/cart, port: 80}\n  expect:\n    bakend: cart:80\n",
 		want: "t.yaml:7: tests[0].expect.bakend: unknown field; the fields here are backend, status, shares, redirect, route, effects, asInRevision",
 	},
+	{text: header + "tests:\n- name: a\n  request: {service: shop/cart, port: '80'}\n  expect: {status: 404}\n", want: `t.yaml:5: tests[0].request.port: must be a number, not "80"`},
 	{text: header + "tests:\n- name: a\n  request: {service: shop/cart, port: http}\n  expect: {status: 404}\n", want: "t.yaml:5: tests[0].request.port: must be a number, not http"},
 	{
 		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {effects: {rewrite: {path: {joined: 1}}}}\n",

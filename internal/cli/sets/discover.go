@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,9 +33,9 @@ func discover(ctx context.Context, disk *source.Disk, root, namespace string, pa
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
@@ -56,7 +55,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return nil, err
 		}
 		if len(d.Sets) == 0 {
-			d.none = d.project.noneAt(paths, d.Elsewhere, d.beside(paths))
+			d.none = d.project.noneAt(paths, d.Elsewhere)
 		}
 		for i := range d.Sets {
 			d.leaveAsideOf(&d.Sets[i], paths)
@@ -70,11 +69,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return nil, err
 		}
-		if d.Sets = d.sets(paths); len(d.Sets) == 0 {
-			if beside := d.beside(paths); beside != "" {
-				d.none = errors.New("no routes to check: " + beside + d.project.withoutPath())
-			}
-		}
+		d.Sets = d.sets(paths)
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
 			at := absolute(filepath.FromSlash(s.Path))
 			return s.Reason == report.NotManifest && (d.named[at] || d.broken[filepath.Dir(at)])
@@ -100,8 +95,6 @@ type discovery struct {
 	inChart map[string]chartPart
 	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
 	used map[string]bool
-	// named are the files and folders that kustomizations name for anything, by their absolute paths.
-	named map[string]bool
 	// broken are the folders of kustomizations that cannot be read, and so not what they name, by their absolute paths.
 	broken map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that

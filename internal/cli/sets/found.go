@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
@@ -24,7 +25,7 @@ type Found struct {
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
-	// none is why no set is chosen of those that a project names, or where there is only its context.
+	// none is why no set is chosen of those that a project names.
 	none error
 	// disk is where it was found, and namespace that of objects that name none.
 	disk      *source.Disk
@@ -34,6 +35,8 @@ type Found struct {
 	makers  []maker
 	// aside are the files and folders that a pattern leaves aside, by their absolute paths, and the file of the pattern.
 	aside map[string]string
+	// named are the files and folders that kustomizations name for anything, by their absolute paths.
+	named map[string]bool
 	// patterns are those of ours that were read, each with its file's absolute path.
 	patterns map[[2]string]bool
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
@@ -75,7 +78,7 @@ type maker struct {
 	by           ignorePattern
 }
 
-// None is an error if a project names sets, and the paths choose none of them, or if there are none and a path is its context.
+// None is an error if a project names sets, and the paths choose none of them.
 func (f *Found) None() error {
 	if len(f.Sets) > 0 {
 		return nil
@@ -131,7 +134,7 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		case h.place == leftAside:
 			declared[h.by] = append(declared[h.by], h.path)
 		default:
-			skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: h.reason(), Hides: true})
+			skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: f.reason(h, all), Hides: true})
 		}
 	}
 	left, charts := f.unmade(ctx, all, skipped, declared)
@@ -190,10 +193,19 @@ func (h *holder) taken(t *source.Taken, path string) bool {
 // addValues is what to do about a template that made nothing.
 const addValues = "add a file with the values that make it to the directory ci of the chart"
 
-func (h *holder) reason() string {
+// reason is why a file is not checked, and what to do about it.
+func (f *Found) reason(h *holder, all *source.Taken) string {
 	remedy := "check with -f, or list in " + guardIgnore
-	if h.template {
+	folder := filepath.Dir(h.path)
+	beside := build.KustomizationFile(folder)
+	switch {
+	case h.template:
 		remedy = addValues + ", or list in " + guardIgnore
+	case h.place != inSight:
+	case beside != folder && beside != h.path && !f.named[absolute(h.path)] && all.Built(f.disk.Resolved(beside)):
+		remedy = "add it to resources in " + filepath.Base(beside) + ", " + remedy
+	case slices.ContainsFunc(f.Sets, func(set Set) bool { return set.Named }):
+		remedy = "add it to sets in " + ProjectFile + ", " + remedy
 	}
 	switch {
 	case h.place == ignoredByGit:

@@ -147,6 +147,29 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
+// ForAll returns the paths of what bears on all sets: the project's own file, its configuration, and its context.
+func (p *Project) ForAll() []string {
+	paths := append(p.ContextFiles(), p.File())
+	if file := p.ConfigurationFile(); file != "" {
+		paths = append(paths, file)
+	}
+	return paths
+}
+
+// Above returns the way from a path up to the folder of the project, if the path bears on all sets: it is, is in, or holds what does. It is empty
+// for any other path, and for one that does not exist or holds the project.
+func (p *Project) Above(path string) string {
+	if p == nil || !exists(path) || Below(p.folder, path) {
+		return ""
+	}
+	for _, name := range p.ForAll() {
+		if Below(path, name) || Below(name, path) {
+			return strings.Repeat("../", len(segments(path))-len(segments(p.folder)))
+		}
+	}
+	return ""
+}
+
 // Names reports whether there is a project that names its sets.
 func (p *Project) Names() bool { return p != nil && len(p.Sets) > 0 }
 

@@ -58,18 +58,26 @@ func (d *Document) scalar(n *yaml.Node, path string, into reflect.Value) {
 		d.fail(n.Line, path, "must be a string; put %s in quotes", n.Value)
 	case into.Kind() == reflect.Bool:
 		if n.Tag != "!!bool" {
-			d.fail(n.Line, path, "must be true or false, not %s", n.Value)
+			d.fail(n.Line, path, "must be true or false, not %s", written(n))
 			return
 		}
 		into.SetBool(strings.EqualFold(n.Value, "true"))
 	default: // a number
 		number, err := strconv.ParseInt(n.Value, 10, into.Type().Bits())
 		if n.Tag != "!!int" || err != nil {
-			d.fail(n.Line, path, "must be a number, not %s", n.Value)
+			d.fail(n.Line, path, "must be a number, not %s", written(n))
 			return
 		}
 		into.SetInt(number)
 	}
+}
+
+// written returns a value as it is in the file, with the quotes that make it a string.
+func written(n *yaml.Node) string {
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		return strconv.Quote(n.Value)
+	}
+	return n.Value
 }
 
 func (d *Document) list(n *yaml.Node, path string, into reflect.Value) {
