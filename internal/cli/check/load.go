@@ -71,8 +71,8 @@ type route struct {
 	// what the API server says of it.
 	undecodable error
 	refusals    []refusal
-	// expanded: a controller writes the route, and it is not in the file.
-	expanded bool
+	// canary is the Canary for which a controller writes the route, so that it is not in the file; nil for other routes.
+	canary *source.Document
 }
 
 // loader loads one input.

@@ -59,6 +59,22 @@ func (r *route) rest(of *rollout.Owned) error {
 	return nil
 }
 
+// Line returns the line of the field in the file: of what a Canary says of it, if a controller writes the route.
+func (r *route) Line(field string) int {
+	if r.canary != nil {
+		return r.canary.Line(rollout.CanaryField(field))
+	}
+	return r.Document.Line(field)
+}
+
+// Place returns where the field's value comes from, as Line does.
+func (r *route) Place(f *source.File, field string) report.Place {
+	if r.canary != nil {
+		return r.canary.Place(f, rollout.CanaryField(field))
+	}
+	return r.Document.Place(f, field)
+}
+
 // expand adds what Flagger makes of a Canary: a route, if it is known, and the Services that are not in the input.
 func (l *loader) expand(d *delivery) {
 	made, problem := rollout.Canary(d.Object)
@@ -70,7 +86,7 @@ func (l *loader) expand(d *delivery) {
 	for _, object := range made {
 		document := source.Document{Object: object, Written: d.Written}
 		if object.IsRoute() {
-			r := &route{Document: document, file: d.file, expanded: true}
+			r := &route{Document: document, file: d.file, canary: &d.Document}
 			if err := r.DecodeRoute(); err != nil {
 				r.undecodable = broken(&document, err)
 			}

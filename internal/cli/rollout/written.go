@@ -32,7 +32,7 @@ func CanaryField(field string) string {
 	if !strings.HasPrefix(field, "spec.rules") {
 		return ""
 	}
-	for _, of := range []struct{ route, canary string }{{".matches", "match"}, {".filters", "headers"}, {".timeouts", "timeout"}, {".port", "port"}} {
+	for _, of := range []struct{ route, canary string }{{".matches", "match"}, {".urlRewrite", "rewrite"}, {".requestMirror", "mirror"}, {".filters", "headers"}, {".timeouts", "timeout"}, {".port", "port"}} {
 		if strings.Contains(field, of.route) {
 			return "spec.service." + of.canary
 		}
