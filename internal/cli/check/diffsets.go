@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, failed: map[string][]string{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -111,10 +111,10 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
-	d.say()
+	err = d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
-	return d.out, errors.Join(d.errs...)
+	return d.out, err
 }
 
 // setsDiff is one comparison of two versions of a repository.
@@ -135,9 +135,15 @@ type setsDiff struct {
 	compared int
 	// said are the routes that are left out, and the notes, each with the names of its sets.
 	said [2]map[string][]string
-	// failed are the sets that are not compared and are noted, by why.
-	failed map[string][]string
-	errs   []error
+	// failed says why sets are not compared.
+	failed []failure
+}
+
+// failure is why sets are not compared; it is noted, or an error.
+type failure struct {
+	why   string
+	fails bool
+	sets  []string
 }
 
 // side is a version.
@@ -265,13 +271,20 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 			parts = joined.Unwrap()
 		}
 		for _, part := range parts {
-			err := fmt.Errorf("%s: not compared: %s", name, why(part))
-			d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, err.Error())
+			d.failedBy(name, why(part), true)
 		}
 		return
 	}
-	text := why(cmp.Or(failed[1], failed[0]))
-	d.failed[text] = append(d.failed[text], name)
+	d.failedBy(name, why(cmp.Or(failed[1], failed[0])), false)
+}
+
+// failedBy adds the set to those that are not compared for the same reason.
+func (d *setsDiff) failedBy(name, why string, fails bool) {
+	i := slices.IndexFunc(d.failed, func(f failure) bool { return f.why == why && f.fails == fails })
+	if i < 0 {
+		i, d.failed = len(d.failed), append(d.failed, failure{why: why, fails: fails})
+	}
+	d.failed[i].sets = append(d.failed[i].sets, name)
 }
 
 // add adds what changes in a set.
@@ -311,20 +324,31 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 }
 
 // say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all, and why some are not compared.
-func (d *setsDiff) say() {
+// The error names those that no longer can be.
+func (d *setsDiff) say() error {
 	some := report.Renderings(d.out.NewFindings.Sets)
 	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
 		for text, names := range d.said[i] {
 			*list = append(*list, text+some(names))
 		}
 	}
-	for why, names := range d.failed {
-		is := "is"
-		if len(names) > 1 {
-			is = "are"
+	var errs []error
+	for _, f := range d.failed {
+		is := " is"
+		switch {
+		case f.fails:
+			is = ":"
+		case len(f.sets) > 1:
+			is = " are"
 		}
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s %s not compared: %s", firstOf(names), is, why))
+		text := fmt.Sprintf("%s%s not compared: %s", firstOf(f.sets), is, f.why)
+		if f.fails {
+			errs, d.out.Failures = append(errs, errors.New(text)), append(d.out.Failures, text)
+		} else {
+			d.out.Notes = append(d.out.Notes, text)
+		}
 	}
 	slices.Sort(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
+	return errors.Join(errs...)
 }
