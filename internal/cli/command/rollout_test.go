@@ -117,7 +117,7 @@ func TestPlacesOfCanaries(t *testing.T) {
 	}
 }
 
-// TestRolloutWeights: diff leaves out the weights that a Rollout sets, unless it is asked for them, and nothing else.
+// TestRolloutWeights: diff leaves out the weights that a Rollout sets, unless it is asked for them, and nothing else; a note says so where they differ.
 func TestRolloutWeights(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -129,11 +129,15 @@ func TestRolloutWeights(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"-f before.yaml":                  "",
 		"-f after.yaml":                   "",
 		"-f other.yaml":                   "  any  stable:80 100 %  →  stable:81 100 %\n",
 		"-f after.yaml --rollout-weights": "  any  stable:80 100 %  →  stable:80 70 %, canary:80 30 %\n",
 	} {
 		got := run(t, "", append([]string{"diff", "--base", "before.yaml"}, strings.Fields(args)...)...)
+		if left := args != "-f before.yaml" && !strings.Contains(args, "--"); strings.Contains(got.stdout, "HTTPRoute shop/cart has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights\n") != left {
+			t.Errorf("%s: is it noted that weights are left out (%v)? %+v", args, left, got)
+		}
 		if code := map[bool]int{true: ExitClean, false: ExitFindings}[want == ""]; got.code != code || !strings.Contains(got.stdout, want) || strings.Count(got.stdout, " → ") != strings.Count(want, " → ") {
 			t.Errorf("%s: %+v", args, got)
 		}
