@@ -21,6 +21,7 @@ var alikeNotes = []struct{ before, one, many string }{
 	{"", " is not in the base: it is assumed", " are not in the base: they are assumed"},
 	{"", " matches too: ", " match too: "},
 	{"", " is denied: ", " are denied: "},
+	{"", " has other weights now, ", " have other weights now, "},
 	{"", " lacks the grant now: ", " lack the grant now: "},
 	{"", " is refused by ", " are refused by "},
 	{"regular expressions of ", " are compared as text", " are compared as text"},

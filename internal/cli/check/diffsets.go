@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
@@ -32,7 +31,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, failed: map[string][]string{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -111,10 +110,10 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
-	d.say()
+	err = d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
-	return d.out, errors.Join(d.errs...)
+	return d.out, err
 }
 
 // setsDiff is one comparison of two versions of a repository.
@@ -135,9 +134,8 @@ type setsDiff struct {
 	compared int
 	// said are the routes that are left out, and the notes, each with the names of its sets.
 	said [2]map[string][]string
-	// failed are the sets that are not compared and are noted, by why.
-	failed map[string][]string
-	errs   []error
+	// failed says why sets are not compared.
+	failed []failure
 }
 
 // side is a version.
@@ -252,28 +250,6 @@ func (d *setsDiff) moves(loads [2]*loaded) {
 	}
 }
 
-// fail notes that a set is not compared. It is an error if it could be before, or if it is new and broken.
-func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
-	built := (*source.NotBuilt)(nil)
-	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
-	d.out.NotCompared++
-	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
-	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
-	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		parts := []error{failed[1]}
-		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
-			parts = joined.Unwrap()
-		}
-		for _, part := range parts {
-			err := fmt.Errorf("%s: not compared: %s", name, why(part))
-			d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, err.Error())
-		}
-		return
-	}
-	text := why(cmp.Or(failed[1], failed[0]))
-	d.failed[text] = append(d.failed[text], name)
-}
-
 // add adds what changes in a set.
 func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	for i := range diff.Ports {
@@ -311,20 +287,16 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 }
 
 // say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all, and why some are not compared.
-func (d *setsDiff) say() {
+// The error names those that no longer can be.
+func (d *setsDiff) say() error {
 	some := report.Renderings(d.out.NewFindings.Sets)
 	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
 		for text, names := range d.said[i] {
 			*list = append(*list, text+some(names))
 		}
 	}
-	for why, names := range d.failed {
-		is := "is"
-		if len(names) > 1 {
-			is = "are"
-		}
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s %s not compared: %s", firstOf(names), is, why))
-	}
+	err := d.sayFailed()
 	slices.Sort(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
+	return err
 }

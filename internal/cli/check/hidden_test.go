@@ -23,6 +23,7 @@ import (
 const (
 	chartFile = "{apiVersion: v2, name: c, version: 1.0.0}\n"
 	rights    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\nrules: [{apiGroups: [gateway.networking.k8s.io], resources: [httproutes], verbs: [get]}]\n"
+	flagger   = "{apiVersion: flagger.app/v1beta1, kind: Canary, metadata: {name: f}, spec: {targetRef: {name: f}, service: {port: 80, gatewayRefs: [{group: '', kind: Service, name: f}]}}}\n"
 	service   = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}\n"
 )
 
@@ -209,6 +210,13 @@ func TestHiddenRoutes(t *testing.T) {
 		"node_modules":              {map[string]string{"node_modules/x/b.yaml": route("b")}, "node_modules/x/b.yaml: in a hidden directory"},
 		"vendor":                    {map[string]string{"vendor/x/b.yaml": route("b"), ".gitignore": "vendor\n"}, "vendor/x/b.yaml: in a hidden directory"},
 		"a hidden directory":        {map[string]string{".x/b.yaml": route("b"), ".x/c.yaml": route("c")}, ".x: 2 files: .x/b.yaml, .x/c.yaml: in a hidden directory"},
+		"a Canary of no set":        {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "p/b.yaml": flagger}, "p/b.yaml: holds routes that no set has"},
+		"a Canary beside":           {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "m/b.yaml": flagger}, "m/b.yaml: holds routes that no set has"},
+		"a Canary of Istio":         {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "m/b.yaml": strings.Replace(flagger, "spec: {", "spec: {provider: istio, ", 1)}, ""},
+		"a hidden Canary":           {map[string]string{"node_modules/x/b.yaml": flagger}, "node_modules/x/b.yaml: in a hidden directory"},
+		"a Canary that is off":      {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/b.yaml": "{{ if .Values.use }}\n" + flagger + "{{ end }}\n"}, "c/templates/b.yaml: may hold routes, and no set has made one"},
+		"a chart with a Canary":     {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "c/Chart.yaml": chartFile, "c/templates/b.yaml": "{{ if .Values.use }}\n" + flagger + "{{ end }}\n"}, "c: a chart that may make routes, and that no set has"},
+		"a patch of no Canary":      {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Nothing}}]\n", "k/s.yaml": service, "k/b.yaml": flagger}, "k/b.yaml: holds routes that no set has"},
 		"a hidden chart":            {map[string]string{".x/Chart.yaml": chartFile, ".x/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}"}, ".x: a chart that may make routes"},
 		"a vendored base":           {map[string]string{"vendor/x/kustomization.yaml": "resources: [b.yaml]\n", "vendor/x/b.yaml": route("b"), "k/kustomization.yaml": "resources: [../vendor/x]\n"}, ""},
 		"a hidden kustomization":    {map[string]string{".x/kustomization.yaml": "resources: [../m]\nnamePrefix: b\n", "m/kustomization.yaml": "resources: [a.yaml]\n"}, ".x: a kustomization that may make or change routes"},
@@ -328,6 +336,12 @@ func TestOrdinaryRepositories(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"plain":    {"a/route.yaml": evil, "a/service.yaml": service, "b/deployment.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n", "README.md": evil, ".github/workflows/ci.yaml": "on: push\n"},
 		"overlays": overlays, "chart": chart,
+		"canaries": {
+			"base/kustomization.yaml": "resources: [route.yaml, canary.yaml]\n", "base/route.yaml": evil, "base/canary.yaml": flagger,
+			"a/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n", "a/patch.yaml": strings.Replace(flagger, "port: 80, ", "timeout: 5s, ", 1),
+			"b/kustomization.yaml": "resources: [canary.yaml]\npatches: [{path: off.yaml}]\n", "b/canary.yaml": flagger, "b/off.yaml": "{apiVersion: flagger.app/v1beta1, kind: Canary, metadata: {name: f}, spec: {service: {gatewayRefs: null}}}\n",
+			"c/Chart.yaml": chartFile, "c/templates/canary.yaml": strings.Replace(flagger, "{name: f}", `{name: "{{ .Release.Name }}-f"}`, 1),
+		},
 		"one name in two namespaces": {
 			"base/kustomization.yaml": "resources: [r.yaml]\n", "o/kustomization.yaml": "resources: [../base]\nnameSuffix: -x\n",
 			"base/r.yaml": strings.Replace(evil, "{name: a}", "{name: a, namespace: x}", 1) + "---\n" + strings.Replace(evil, "{name: a}", "{name: a, namespace: z}", 1),

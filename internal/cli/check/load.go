@@ -41,6 +41,8 @@ type loaded struct {
 	unbuilt []source.Unbuilt
 	// slips are what check notes besides.
 	slips []report.Notice
+	// weights are those that are written in a route, of those that a Rollout sets.
+	weights map[manifest.Key]map[weight]bool
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
@@ -71,8 +73,8 @@ type route struct {
 	// what the API server says of it.
 	undecodable error
 	refusals    []refusal
-	// expanded: a controller writes the route, and it is not in the file.
-	expanded bool
+	// canary is the Canary for which a controller writes the route, so that it is not in the file; nil for other routes.
+	canary *source.Document
 }
 
 // loader loads one input.
@@ -99,6 +101,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 	l := &loader{
 		loaded: &loaded{
 			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
+			weights:  map[manifest.Key]map[weight]bool{},
 			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		},
 		declared: map[manifest.Key]report.Place{}, earlier: earlier,

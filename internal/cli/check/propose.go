@@ -52,7 +52,7 @@ type editable struct {
 func (l *loaded) propose(input *source.Input) []*editable {
 	x := &proposer{loaded: l, input: input, files: map[string]*editable{}}
 	for _, r := range l.routes {
-		if !r.expanded && len(r.plan.Changes) > 0 { // else it is in no file
+		if r.canary == nil && len(r.plan.Changes) > 0 { // else it is in no file
 			x.add(r)
 		}
 	}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -34,7 +36,7 @@ func (l *loader) deliver(all []delivery) error {
 	}
 	for _, r := range l.routes {
 		if of, is := owned[r.Key]; is && r.undecodable == nil {
-			if err := r.rest(&of); err != nil {
+			if err := l.rest(r, &of); err != nil {
 				return err
 			}
 		}
@@ -42,8 +44,8 @@ func (l *loader) deliver(all []delivery) error {
 	return nil
 }
 
-// rest gives a route the weights that a Rollout sets while it is at rest.
-func (r *route) rest(of *rollout.Owned) error {
+// rest gives a route the weights that a Rollout sets while it is at rest, and notes those that it has as it is written.
+func (l *loader) rest(r *route, of *rollout.Owned) error {
 	object := *r.Object
 	var err error
 	if object.JSON, err = of.Rest(r.JSON); err != nil {
@@ -52,11 +54,64 @@ func (r *route) rest(of *rollout.Owned) error {
 	if err := object.DecodeRoute(); err != nil {
 		return err
 	}
+	if set := weightsOf(object.Route, of); set[weight{of.Stable, 100}] && set[weight{of.Canary, 0}] { // else the Rollout sets none
+		l.weights[r.Key] = weightsOf(r.Route, of)
+	}
 	if r.Written == r.Object {
 		r.Written = &object
 	}
 	r.Object = &object
 	return nil
+}
+
+// weight is one of a Service in a route, of any of its rules.
+type weight struct {
+	service string
+	weight  int32
+}
+
+// weightsOf returns the weights that the route gives the two Services of a Rollout.
+func weightsOf(route *mesh.Route, of *rollout.Owned) map[weight]bool {
+	weights := map[weight]bool{}
+	for i := range route.Spec.Rules {
+		for _, ref := range route.Spec.Rules[i].BackendRefs {
+			if ref.Name != of.Stable && ref.Name != of.Canary {
+				continue
+			}
+			w := weight{ref.Name, 1}
+			if ref.Weight != nil {
+				w.weight = *ref.Weight
+			}
+			weights[w] = true
+		}
+	}
+	return weights
+}
+
+// reweighted notes the routes in which other weights are written than in the version before, of those that a Rollout sets.
+func (l *loaded) reweighted(before *loaded) (notes []string) {
+	for key, now := range l.weights {
+		if was := before.weights[key]; was != nil && !maps.Equal(was, now) {
+			notes = append(notes, key.String()+" has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights")
+		}
+	}
+	return notes
+}
+
+// Line returns the line of the field in the file: of what a Canary says of it, if a controller writes the route.
+func (r *route) Line(field string) int {
+	if r.canary != nil {
+		return r.canary.Line(rollout.CanaryField(field))
+	}
+	return r.Document.Line(field)
+}
+
+// Place returns where the field's value comes from, as Line does.
+func (r *route) Place(f *source.File, field string) report.Place {
+	if r.canary != nil {
+		return r.canary.Place(f, rollout.CanaryField(field))
+	}
+	return r.Document.Place(f, field)
 }
 
 // expand adds what Flagger makes of a Canary: a route, if it is known, and the Services that are not in the input.
@@ -70,7 +125,7 @@ func (l *loader) expand(d *delivery) {
 	for _, object := range made {
 		document := source.Document{Object: object, Written: d.Written}
 		if object.IsRoute() {
-			r := &route{Document: document, file: d.file, expanded: true}
+			r := &route{Document: document, file: d.file, canary: &d.Document}
 			if err := r.DecodeRoute(); err != nil {
 				r.undecodable = broken(&document, err)
 			}

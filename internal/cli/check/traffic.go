@@ -214,7 +214,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 		return nil, err
 	}
 	findings := reports[1].Since(reports[0])
-	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited)), rejected
+	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited), after.reweighted(before)), rejected
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings}, nil
 }
 

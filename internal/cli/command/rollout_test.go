@@ -48,8 +48,8 @@ func TestCanary(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(canary, "GROUP", "core", 1): "canary.yaml\n     6  warn     HTTPRoute shop/cart  set spec.parentRefs[0].group to \"\" in Canary shop/cart, which writes this route: Service is in the core group (parent-group)\n" +
-			"     6  deny     HTTPRoute shop/cart  spec.parentRefs[0].group: Invalid value: \"core\": kind Service is in the core group (\"\"); set group: \"\" in Canary shop/cart, which writes this route (parent-group-invalid)\n",
+		strings.Replace(canary, "GROUP", "core", 1): "canary.yaml\n    10  warn     HTTPRoute shop/cart  set spec.parentRefs[0].group to \"\" in Canary shop/cart, which writes this route: Service is in the core group (parent-group)\n" +
+			"    10  deny     HTTPRoute shop/cart  spec.parentRefs[0].group: Invalid value: \"core\": kind Service is in the core group (\"\"); set group: \"\" in Canary shop/cart, which writes this route (parent-group-invalid)\n",
 		strings.Replace(canary, "GROUP", `"", rewrite: {}`, 1): "",
 	} {
 		if err := os.WriteFile("other.yaml", []byte(text), 0o600); err != nil {
@@ -96,7 +96,28 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// TestRolloutWeights: diff leaves out the weights that a Rollout sets, unless it is asked for them, and nothing else.
+// TestPlacesOfCanaries: a finding on the route of a Canary is where that has the field, in a base, a patch, or a template.
+func TestPlacesOfCanaries(t *testing.T) {
+	t.Chdir(t.TempDir())
+	wrong := strings.Replace(canary, "GROUP", "core", 1)
+	chart := "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n---\n{{- if true }}\n" + strings.TrimPrefix(wrong, granted) + "{{- end }}\n"
+	for path, text := range map[string]string{
+		"base/kustomization.yaml": "resources: [canary.yaml]\n", "base/canary.yaml": wrong, "own/kustomization.yaml": "resources: [canary.yaml]\n", "own/canary.yaml": wrong,
+		"as/kustomization.yaml":   "resources: [../own]\n",
+		"over/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+		"over/patch.yaml":         "apiVersion: flagger.app/v1beta1\nkind: Canary\nmetadata: {name: cart, namespace: shop}\nspec:\n  service:\n    gatewayRefs:\n    - {group: core, kind: Service, name: cart}\n",
+		"chart/Chart.yaml":        "{apiVersion: v2, name: c, version: 1.0.0}\n", "chart/templates/all.yaml": chart,
+	} {
+		put(t, path, text)
+	}
+	for path, want := range map[string]string{"as": "own/canary.yaml\n    10  warn", "over": "over/patch.yaml\n     7  warn", "chart": "chart/templates/all.yaml\n    13  warn"} {
+		if got := run(t, "", "check", path); !strings.Contains(got.stdout, want) {
+			t.Errorf("want %q: %+v", want, got)
+		}
+	}
+}
+
+// TestRolloutWeights: diff leaves out the weights that a Rollout sets, unless it is asked for them, and nothing else; a note says so where they differ.
 func TestRolloutWeights(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -108,11 +129,15 @@ func TestRolloutWeights(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"-f before.yaml":                  "",
 		"-f after.yaml":                   "",
 		"-f other.yaml":                   "  any  stable:80 100 %  →  stable:81 100 %\n",
 		"-f after.yaml --rollout-weights": "  any  stable:80 100 %  →  stable:80 70 %, canary:80 30 %\n",
 	} {
 		got := run(t, "", append([]string{"diff", "--base", "before.yaml"}, strings.Fields(args)...)...)
+		if left := args != "-f before.yaml" && !strings.Contains(args, "--"); strings.Contains(got.stdout, "HTTPRoute shop/cart has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights\n") != left {
+			t.Errorf("%s: is it noted that weights are left out (%v)? %+v", args, left, got)
+		}
 		if code := map[bool]int{true: ExitClean, false: ExitFindings}[want == ""]; got.code != code || !strings.Contains(got.stdout, want) || strings.Count(got.stdout, " → ") != strings.Count(want, " → ") {
 			t.Errorf("%s: %+v", args, got)
 		}

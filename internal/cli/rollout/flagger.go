@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -93,7 +92,7 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 		return nil, "it cannot be read: " + err.Error()
 	}
 	s := &c.Spec.Service
-	if p := c.Spec.Provider; p != "" && p != "gatewayapi" && !strings.HasPrefix(p, "gatewayapi:") || len(s.GatewayRefs) == 0 {
+	if !c.writesRoute() {
 		return nil, ""
 	}
 	name := s.Name

@@ -133,3 +133,16 @@ func TestRollout(t *testing.T) {
 		}
 	}
 }
+
+// TestCanaryField: each field of the route comes from one of the Canary.
+func TestCanaryField(t *testing.T) {
+	for route, want := range map[string]string{
+		"spec.parentRefs[1].port": "spec.service.gatewayRefs[1].port", "spec.hostnames[0]": "spec.service.hosts[0]", "spec.rules": "spec.service", "metadata.name": "",
+		"spec.rules[0].matches[0].path.value": "spec.service.match", "spec.rules[0].timeouts.request": "spec.service.timeout",
+		"spec.rules[0].filters[0].type": "spec.service.headers", "spec.rules[0].filters[1].urlRewrite.path": "spec.service.rewrite", "spec.rules[0].filters[2].requestMirror.backendRef.port": "spec.service.mirror", "spec.rules[0].backendRefs[1].port": "spec.service.port", "spec.rules[0].backendRefs[1].name": "spec.service",
+	} {
+		if got := rollout.CanaryField(route); got != want {
+			t.Errorf("%s: %q, want %q", route, got, want)
+		}
+	}
+}

@@ -342,7 +342,7 @@ func (d *discovery) file(path string) {
 	}
 	d.folders[at].sizes[path] = size
 	d.folders[at].files = append(d.folders[at].files, path)
-	d.folders[at].routes = d.folders[at].routes || may || h.misspelt || hasCanary(data)
+	d.folders[at].routes = d.folders[at].routes || may || h.misspelt
 }
 
 // template leaves a template outside a chart aside.

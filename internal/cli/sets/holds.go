@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -57,22 +58,23 @@ func escapes(data []byte) bool {
 	return bytes.Contains(data, []byte("binary")) || bytes.IndexByte(data, '!') >= 0 && bytes.IndexByte(data, '%') >= 0
 }
 
-// routesIn returns the routes that can be read in the file, and whether it may hold routes: such ones, or others that
+// routesIn returns the routes that can be read in the file, Canaries with one among them, and whether it may hold routes: such ones, or others that
 // cannot be read.
 func routesIn(namespace, path string, data []byte) (h holder, may bool) {
-	named := mayName(data)
+	canary := hasCanary(data)
+	named := canary || mayName(data)
 	if !named && !hasRouteKind(data) && !mayLack(data) {
 		return h, false
 	}
 	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
 	for _, object := range objects {
 		h.misspelt = h.misspelt || object.MeantRoute() != "" || object.Lacks() != ""
-		if object.IsRoute() {
+		if rollout.HoldsRoute(object) {
 			h.routes = append(h.routes, source.PlaceOf(object))
 		}
 	}
 	h.path, h.unread = filepath.Clean(path), len(errs) > 0
-	h.foreign = bytes.Contains(data, []byte("{{")) && (!hasVersion(data) || !hasRouteKind(data))
+	h.foreign = bytes.Contains(data, []byte("{{")) && !canary && (!hasVersion(data) || !hasRouteKind(data))
 	return h, len(h.routes) > 0 || named && len(errs) > 0 && (looksLikeManifest(data) || escapes(data) && bytes.Contains(data, []byte("kind")))
 }
 

@@ -121,9 +121,9 @@ func isLibrary(disk *source.Disk, file string) bool {
 var templateFolders = []string{"crds", "templates"}
 
 // templates reports whether the templates or the values of a chart have the name of the Gateway API's group, and whether
-// its templates, together, look like those of a route. What cannot be read may be.
+// its templates, together, look like those of a route or of a Canary with one. What cannot be read may be.
 func (u *unmade) templates(folder string) (names, makes bool) {
-	version, kind, unknown := false, false, false
+	version, kind, canary, unknown := false, false, false, false
 	read := func(path string) {
 		data, err := u.disk.Read(path)
 		u.size += len(data)
@@ -131,6 +131,7 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 		data = yaml.UTF8(data)
 		names = names || bytes.Contains(data, []byte(mesh.GatewayGroup))
 		version, kind = version || hasVersion(data), kind || hasRouteKind(data)
+		canary = canary || hasCanary(data)
 	}
 	for _, name := range templateFolders {
 		root, is, err := u.disk.Files.Resolve(filepath.Join(folder, name))
@@ -155,7 +156,7 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 	if kind && !version { // a chart around it may define that
 		version = u.versionAround(folder)
 	}
-	makes = version && kind || unknown
+	makes = version && kind || canary || unknown
 	if values := filepath.Join(folder, "values.yaml"); !names && isFile(values) {
 		read(values)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -27,7 +28,7 @@ func (in *Input) Take(files []*File) {
 			t.makes(path, manifest.Key{}) // who knows what
 		}
 		for i := range f.Documents {
-			if d := &f.Documents[i]; d.IsRoute() {
+			if d := &f.Documents[i]; rollout.HoldsRoute(d.Object) || d.Written != nil && rollout.HoldsRoute(d.Written) {
 				t.makes(path, d.Key)
 				if d.Written != nil {
 					t.route(path, PlaceOf(d.Written))
@@ -48,10 +49,11 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 	sources := sync.OnceValue(func() []*File { return in.sources(used) })
 	for i := range all {
 		p := &all[i]
-		if p.merge == nil || p.inline || !p.merge.IsRoute() {
+		if p.merge == nil || p.inline || !rollout.HoldsRoute(p.merge) {
 			continue
 		}
 		_, _, attaches := p.merge.Field("spec.parentRefs")
+		attaches = attaches || !p.merge.IsRoute()
 		deletes, _, _ := p.merge.Field("$patch")
 		if deletes == "delete" && deletable(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge)) {
 			at := PlaceOf(p.merge)
@@ -77,10 +79,18 @@ func has(files []*File, patch *manifest.Object) bool {
 func shows(object, patch *manifest.Object, path string) bool {
 	wanted, _, _ := patch.Field(path)
 	made, _, _ := object.Field(path)
-	fields, _ := wanted.(map[string]any)
-	has, _ := made.(map[string]any)
-	for name, value := range fields {
-		if got, found := has[name]; !found || !same(got, value) {
+	return wanted == nil || includes(made, wanted)
+}
+
+// includes reports whether the value is the same as the wanted one, but for more fields.
+func includes(value, wanted any) bool {
+	fields, isMap := wanted.(map[string]any)
+	if !isMap {
+		return same(value, wanted)
+	}
+	has, _ := value.(map[string]any)
+	for name, of := range fields {
+		if got, found := has[name]; !found || !includes(got, of) {
 			return false
 		}
 	}

@@ -19,12 +19,14 @@ type template struct {
 	madeLines  []string
 	// kinds and madeKinds are those that the document of each line says it has; empty where it says none, as where a helper does.
 	kinds, madeKinds []string
+	// separated and madeSeparated count the separators of documents as far as each line.
+	separated, madeSeparated []int
 	// compared counts what the set compared.
 	compared *atomic.Int64
 }
 
 // line returns the line of the template that made the line, both from 1: one with the same text around its actions, and
-// of several the one below the most lines that made those above. What a line calls in, such as a helper, is on the line
+// of several the one below the most lines that made those above, or else of the same document, counted from the end where Helm made more. What a line calls in, such as a helper, is on the line
 // that it is called in on, or else on one above. It is 1 where that is not known, and where too much was compared.
 func (t *template) line(made int) int {
 	t.split.Do(func() {
@@ -32,7 +34,9 @@ func (t *template) line(made int) int {
 		for line := range strings.SplitSeq(t.text, "\n") {
 			t.lines = append(t.lines, patternOf(strings.TrimSpace(line)))
 		}
-		t.kinds, t.madeKinds = kindsOf(strings.Split(t.text, "\n")), kindsOf(t.madeLines)
+		lines := strings.Split(t.text, "\n")
+		t.kinds, t.madeKinds = kindsOf(lines), kindsOf(t.madeLines)
+		t.separated, t.madeSeparated = separatorsOf(lines), separatorsOf(t.madeLines)
 	})
 	for at := min(made, len(t.madeLines)) - 1; at >= 0 && t.compared.Load() < maxCompared; at-- {
 		if found := t.find(at); found >= 0 {
@@ -49,11 +53,29 @@ func (t *template) find(at int) int {
 		if !t.makes(i, at) {
 			continue
 		}
-		if above := t.above(i, at); above > most {
+		if above := t.above(i, at); above > most || above == most && t.alike(i, at) && !t.alike(best, at) {
 			best, most = i, above
 		}
 	}
 	return best
+}
+
+// alike reports whether the lines are of the same document: where Helm made more documents than are written, a range made those above.
+func (t *template) alike(line, made int) bool {
+	more := t.madeSeparated[len(t.madeSeparated)-1] - t.separated[len(t.separated)-1]
+	return t.separated[line] == t.madeSeparated[made]-max(more, 0)
+}
+
+// separatorsOf counts the separators of documents as far as each line.
+func separatorsOf(lines []string) (counts []int) {
+	count := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "---") {
+			count++
+		}
+		counts = append(counts, count)
+	}
+	return counts
 }
 
 // kindsOf returns for each line the kind of its document, as far as it is written there.

@@ -1,0 +1,68 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+)
+
+// failure is why sets are not compared; it is noted, or an error.
+type failure struct {
+	why   string
+	fails bool
+	sets  []string
+}
+
+// fail notes that a set is not compared. It is an error if it could be before, or if it is new and broken.
+func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
+	built := (*source.NotBuilt)(nil)
+	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
+	d.out.NotCompared++
+	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
+	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
+	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
+		parts := []error{failed[1]}
+		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
+			parts = joined.Unwrap()
+		}
+		for _, part := range parts {
+			d.failedBy(name, why(part), true)
+		}
+		return
+	}
+	d.failedBy(name, why(cmp.Or(failed[1], failed[0])), false)
+}
+
+// failedBy adds the set to those that are not compared for the same reason.
+func (d *setsDiff) failedBy(name, why string, fails bool) {
+	i := slices.IndexFunc(d.failed, func(f failure) bool { return f.why == why && f.fails == fails })
+	if i < 0 {
+		i, d.failed = len(d.failed), append(d.failed, failure{why: why, fails: fails})
+	}
+	d.failed[i].sets = append(d.failed[i].sets, name)
+}
+
+// sayFailed adds why sets are not compared, once for all of which the same is said. The error names those that no longer can be.
+func (d *setsDiff) sayFailed() error {
+	var errs []error
+	for _, f := range d.failed {
+		is := " is"
+		switch {
+		case f.fails:
+			is = ":"
+		case len(f.sets) > 1:
+			is = " are"
+		}
+		text := fmt.Sprintf("%s%s not compared: %s", firstOf(f.sets), is, f.why)
+		if f.fails {
+			errs, d.out.Failures = append(errs, errors.New(text)), append(d.out.Failures, text)
+		} else {
+			d.out.Notes = append(d.out.Notes, text)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,41 @@
+package rollout
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// HoldsRoute reports whether the object is a route, or a Canary for which Flagger writes one.
+func HoldsRoute(o *manifest.Object) bool {
+	if !IsCanary(o.Key) {
+		return o.IsRoute()
+	}
+	var c canary
+	return json.Unmarshal(o.JSON, &c) != nil || c.writesRoute() // what cannot be read may be one
+}
+
+// writesRoute reports whether Flagger writes an HTTPRoute for the Canary.
+func (c *canary) writesRoute() bool {
+	p := c.Spec.Provider
+	return (p == "" || p == "gatewayapi" || strings.HasPrefix(p, "gatewayapi:")) && len(c.Spec.Service.GatewayRefs) > 0
+}
+
+// CanaryField returns the field of the Canary that a field of the route that Flagger writes comes from.
+func CanaryField(field string) string {
+	for _, of := range []struct{ route, canary string }{{"spec.parentRefs", "spec.service.gatewayRefs"}, {"spec.hostnames", "spec.service.hosts"}} {
+		if rest, is := strings.CutPrefix(field, of.route); is {
+			return of.canary + rest
+		}
+	}
+	if !strings.HasPrefix(field, "spec.rules") {
+		return ""
+	}
+	for _, of := range []struct{ route, canary string }{{".matches", "match"}, {".urlRewrite", "rewrite"}, {".requestMirror", "mirror"}, {".filters", "headers"}, {".timeouts", "timeout"}, {".port", "port"}} {
+		if strings.Contains(field, of.route) {
+			return "spec.service." + of.canary
+		}
+	}
+	return "spec.service"
+}
