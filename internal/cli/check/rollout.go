@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
@@ -95,6 +96,7 @@ func (l *loaded) reweighted(before *loaded) (notes []string) {
 			notes = append(notes, key.String()+" has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights")
 		}
 	}
+	slices.Sort(notes)
 	return notes
 }
 
