@@ -26,8 +26,9 @@ type template struct {
 }
 
 // line returns the line of the template that made the line, both from 1: one with the same text around its actions, and
-// of several the one below the most lines that made those above, or else of the same document, counted from the end where Helm made more. What a line calls in, such as a helper, is on the line
-// that it is called in on, or else on one above. It is 1 where that is not known, and where too much was compared.
+// of several the one below the most lines that made those above, or else of the same document, counted from the end where
+// Helm made more. What a line calls in, such as a helper, is on the line that it is called in on, or else on one above. It
+// is 1 where that is not known, and where too much was compared.
 func (t *template) line(made int) int {
 	t.split.Do(func() {
 		t.madeLines = strings.Split(t.made, "\n")
