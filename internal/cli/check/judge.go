@@ -159,6 +159,7 @@ func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
+	r.unweighted(f)
 	found := report.FindingOf(f)
 	found.Line = r.Line(f.Field)
 	return found

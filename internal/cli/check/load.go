@@ -42,7 +42,7 @@ type loaded struct {
 	// slips are what check notes besides.
 	slips []report.Notice
 	// weights are those that are written in a route, of those that a Rollout sets.
-	weights map[manifest.Key]map[weight]bool
+	weights map[manifest.Key][]weight
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
@@ -75,6 +75,8 @@ type route struct {
 	refusals    []refusal
 	// canary is the Canary for which a controller writes the route, so that it is not in the file; nil for other routes.
 	canary *source.Document
+	// weighted is set where a Rollout sets weights of the route.
+	weighted *rollout.Owned
 }
 
 // loader loads one input.
@@ -101,7 +103,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 	l := &loader{
 		loaded: &loaded{
 			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
-			weights:  map[manifest.Key]map[weight]bool{},
+			weights:  map[manifest.Key][]weight{},
 			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		},
 		declared: map[manifest.Key]report.Place{}, earlier: earlier,

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -9,6 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // delivery is a Canary or a Rollout of a file.
@@ -55,9 +56,8 @@ func (l *loader) rest(r *route, of *rollout.Owned) error {
 	if err := object.DecodeRoute(); err != nil {
 		return err
 	}
-	if set := weightsOf(object.Route, of); set[weight{of.Stable, 100}] && set[weight{of.Canary, 0}] { // else the Rollout sets none
-		l.weights[r.Key] = weightsOf(r.Route, of)
-	}
+	l.weights[r.Key] = weightsOf(r.Route, of)
+	r.weighted = of
 	if r.Written == r.Object {
 		r.Written = &object
 	}
@@ -65,34 +65,40 @@ func (l *loader) rest(r *route, of *rollout.Owned) error {
 	return nil
 }
 
-// weight is one of a Service in a route, of any of its rules.
+// weight is one that a route gives the canary of a Rollout, or else its stable Service, in a rule.
 type weight struct {
-	service string
-	weight  int32
+	rule   int
+	canary bool
+	weight int32
 }
 
-// weightsOf returns the weights that the route gives the two Services of a Rollout.
-func weightsOf(route *mesh.Route, of *rollout.Owned) map[weight]bool {
-	weights := map[weight]bool{}
+// weightsOf returns the weights that the route gives the two Services of a Rollout, in order; none if it lacks one of the two.
+func weightsOf(route *mesh.Route, of *rollout.Owned) (weights []weight) {
+	has := map[string]bool{}
 	for i := range route.Spec.Rules {
 		for _, ref := range route.Spec.Rules[i].BackendRefs {
-			if ref.Name != of.Stable && ref.Name != of.Canary {
+			if has[ref.Name] = true; ref.Name != of.Stable && ref.Name != of.Canary {
 				continue
 			}
-			w := weight{ref.Name, 1}
+			w := weight{i, ref.Name == of.Canary, 1}
 			if ref.Weight != nil {
 				w.weight = *ref.Weight
 			}
-			weights[w] = true
+			weights = append(weights, w)
 		}
+	}
+	if !has[of.Stable] || !has[of.Canary] {
+		return nil
 	}
 	return weights
 }
 
-// reweighted notes the routes in which other weights are written than in the version before, of those that a Rollout sets.
+// reweighted notes the routes in which other weights are written than in the version before, of those that a Rollout sets, and nothing else about
+// these backendRefs: that has a row.
 func (l *loaded) reweighted(before *loaded) (notes []string) {
+	alike := func(a, b weight) bool { return a.rule == b.rule && a.canary == b.canary }
 	for key, now := range l.weights {
-		if was := before.weights[key]; was != nil && !maps.Equal(was, now) {
+		if was := before.weights[key]; slices.EqualFunc(was, now, alike) && !slices.Equal(was, now) {
 			notes = append(notes, key.String()+" has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights")
 		}
 	}
@@ -100,10 +106,17 @@ func (l *loaded) reweighted(before *loaded) (notes []string) {
 	return notes
 }
 
+// unweighted gives a finding on weights that a Rollout sets the remedy that helps.
+func (r *route) unweighted(f *validate.Finding) {
+	if of := r.weighted; of != nil && f.Rule == validate.RuleBackendWeightsZero {
+		f.Remedy = fmt.Sprintf("add Service %s, since %s sets these weights while it is at rest", of.Stable, of.By)
+	}
+}
+
 // Line returns the line of the field in the file: of what a Canary says of it, if a controller writes the route.
 func (r *route) Line(field string) int {
 	if r.canary != nil {
-		return r.canary.Line(rollout.CanaryField(field))
+		return r.canary.Line(rollout.CanaryField(r.Object, field))
 	}
 	return r.Document.Line(field)
 }
@@ -111,7 +124,7 @@ func (r *route) Line(field string) int {
 // Place returns where the field's value comes from, as Line does.
 func (r *route) Place(f *source.File, field string) report.Place {
 	if r.canary != nil {
-		return r.canary.Place(f, rollout.CanaryField(field))
+		return r.canary.Place(f, rollout.CanaryField(r.Object, field))
 	}
 	return r.Document.Place(f, field)
 }

@@ -192,13 +192,11 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 		return check.Run(ctx, &f.options)
 	}
 	found, err := check.FindSets(ctx, &f.options, widened(f.paths, project.Above), project)
-	if err == nil {
-		err = found.None()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return check.RunSets(ctx, &f.options, found)
+	result, err := check.RunSets(ctx, &f.options, found) // of no set it has what no set has
+	return result, errors.Join(err, found.None())
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {

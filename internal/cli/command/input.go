@@ -90,13 +90,14 @@ func wholePaths(args []string, named bool) []string {
 	return source.Whole(args)
 }
 
-// widened returns the paths, with the folder above one in its place where above says the way to that, and in the place of all others in the folder.
-func widened(paths []string, above func(path string) string) []string {
-	wide := slices.Clone(paths)
+// widened returns the paths, with the folder above one in its place where above says the way to that.
+func widened(paths []string, above func(path string) string) (wide []string) {
 	for _, path := range paths {
 		if way := above(path); way != "" {
-			folder := filepath.Join(path, way)
-			wide = append(slices.DeleteFunc(wide, func(path string) bool { return sets.Below(path, folder) }), folder)
+			path = filepath.Join(path, way)
+		}
+		if !slices.Contains(wide, path) {
+			wide = append(wide, path)
 		}
 	}
 	return wide

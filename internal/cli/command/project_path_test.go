@@ -40,6 +40,30 @@ func TestPathOfProject(t *testing.T) {
 	}
 }
 
+// TestPathOfNoSet: routes at a PATH that no set has are named before the error.
+func TestPathOfNoSet(t *testing.T) {
+	overlays(t)
+	put(t, "new/cart.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new"))
+	got := run(t, "", "check", "new")
+	const text = "not checked: new/cart.yaml: holds routes that no set has; add it to sets in .gammaguard.yaml, check with -f, or list in .gammaguardignore\n\n0 routes in 0 files: 1 not checked\n"
+	if got.code != ExitUsage || got.stdout != text || !strings.HasPrefix(got.stderr, "error: .gammaguard.yaml names 3 sets: ") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPathBesideContext: a hidden PATH is read as it is alone, also beside one that stands for all sets.
+func TestPathBesideContext(t *testing.T) {
+	deployed(t)
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n")
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
+	put(t, ".new/cart.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new"))
+	for _, paths := range []string{".new shared", "shared/shop.yaml .new/cart.yaml"} {
+		if got := run(t, "", append([]string{"check"}, strings.Fields(paths)...)...); !strings.Contains(got.stdout, "directory .new: 1 route\n") || !strings.Contains(got.stdout, "directory plain: ") {
+			t.Errorf("%s: %+v", paths, got)
+		}
+	}
+}
+
 // TestPathInOneVersion: a set that uses files of PATH in one version is compared with what it is in the other.
 func TestPathInOneVersion(t *testing.T) {
 	overlays(t)
@@ -136,8 +160,10 @@ func TestPathThatIsContext(t *testing.T) {
 					t.Errorf("%s%s %s in shared: %+v, want %+v", context, command, paths, got, above)
 				}
 			}
-			if got := run(t, "", strings.Fields(command+" plain/web.yaml shared/none.yaml")...); got.code != ExitUsage || !strings.Contains(got.stderr, "shared/none.yaml: no such file or directory") {
-				t.Errorf("%s: what does not exist: %+v", command, got)
+			for _, paths := range []string{" plain/web.yaml shared/none.yaml", " shared/shop.yaml plain/none.yaml"} {
+				if got := run(t, "", strings.Fields(command+paths)...); got.code != ExitUsage || !strings.Contains(got.stderr, "none.yaml: no such file or directory") {
+					t.Errorf("%s%s: what does not exist: %+v", command, paths, got)
+				}
 			}
 		}
 		put(t, "shared/shop.yaml", strings.TrimSuffix(shop, "}\n"))

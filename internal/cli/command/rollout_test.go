@@ -122,7 +122,8 @@ func TestRolloutWeights(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"before": strings.NewReplacer("STABLE", "100", "CANARY", "0").Replace(rolled), "after": strings.NewReplacer("STABLE", "70", "CANARY", "30").Replace(rolled),
-		"other": strings.NewReplacer("STABLE", "70", "CANARY", "30", "name: stable, port: 80", "name: stable, port: 81").Replace(rolled),
+		"renamed": strings.NewReplacer("STABLE", "100", "CANARY", "0", "name: canary, port: 80", "name: next, port: 80", "canaryService: canary", "canaryService: next").Replace(rolled),
+		"other":   strings.NewReplacer("STABLE", "70", "CANARY", "30", "name: stable, port: 80", "name: stable, port: 81").Replace(rolled),
 	} {
 		if err := os.WriteFile(name+".yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -130,16 +131,30 @@ func TestRolloutWeights(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-f before.yaml":                  "",
+		"-f renamed.yaml":                 "",
 		"-f after.yaml":                   "",
 		"-f other.yaml":                   "  any  stable:80 100 %  →  stable:81 100 %\n",
 		"-f after.yaml --rollout-weights": "  any  stable:80 100 %  →  stable:80 70 %, canary:80 30 %\n",
 	} {
 		got := run(t, "", append([]string{"diff", "--base", "before.yaml"}, strings.Fields(args)...)...)
-		if left := args != "-f before.yaml" && !strings.Contains(args, "--"); strings.Contains(got.stdout, "HTTPRoute shop/cart has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights\n") != left {
+		if left := args == "-f after.yaml" || args == "-f other.yaml"; strings.Contains(got.stdout, "HTTPRoute shop/cart has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights\n") != left {
 			t.Errorf("%s: is it noted that weights are left out (%v)? %+v", args, left, got)
 		}
 		if code := map[bool]int{true: ExitClean, false: ExitFindings}[want == ""]; got.code != code || !strings.Contains(got.stdout, want) || strings.Count(got.stdout, " → ") != strings.Count(want, " → ") {
 			t.Errorf("%s: %+v", args, got)
 		}
+	}
+}
+
+// TestCanaryAlone: a rule that has only the canary of a Rollout fails while that is at rest, whatever weight is written: the remedy names the Rollout.
+func TestCanaryAlone(t *testing.T) {
+	text := strings.NewReplacer("STABLE", "100", "CANARY", "0").Replace(rolled)
+	text = strings.Replace(text, "rules: [", "rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: canary, port: 80, weight: 5}]}, ", 1)
+	const want = "every backendRef has weight 0, so requests that match this rule fail; add Service stable, since Rollout shop/cart sets these weights while it is at rest (backend-weights-zero)"
+	if got := run(t, text, "check", "-f", "-"); strings.Count(got.stdout, want) != 1 || strings.Contains(got.stdout, "set a weight") {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, text, "check", "-f", "-", "--mesh", "cilium"); strings.Contains(got.stdout, "weight 0") {
+		t.Errorf("on Cilium, which does not count it: %+v", got)
 	}
 }

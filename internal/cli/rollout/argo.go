@@ -14,6 +14,8 @@ func IsRollout(key manifest.Key) bool { return key.Group == "argoproj.io" && key
 // Owned is a route whose weights a Rollout sets.
 type Owned struct {
 	Route manifest.Key
+	// By is the Rollout.
+	By manifest.Key
 	// Stable and Canary are the backends, Services in the namespace of the Rollout.
 	Stable, Canary string
 }
@@ -76,7 +78,7 @@ func Rollout(o *manifest.Object) (owned []Owned, problem string) {
 		for _, route := range append([]named{{kind.one}}, kind.all...) {
 			if route.Name != "" {
 				key := manifest.Key{Group: mesh.GatewayGroup, Kind: string(kind.kind), Namespace: cmp.Or(p.Namespace, o.Key.Namespace), Name: route.Name}
-				owned = append(owned, Owned{key, canary.Stable, canary.Canary})
+				owned = append(owned, Owned{key, o.Key, canary.Stable, canary.Canary})
 			}
 		}
 	}

@@ -18,6 +18,7 @@ type canary struct {
 	Spec struct {
 		Provider  string `json:"provider"`
 		TargetRef struct {
+			Kind string `json:"kind"`
 			Name string `json:"name"`
 		} `json:"targetRef"`
 		Service struct {
@@ -32,9 +33,11 @@ type canary struct {
 				Request  *headers `json:"request"`
 				Response *headers `json:"response"`
 			} `json:"headers"`
-			Timeout string   `json:"timeout"`
-			Rewrite *rewrite `json:"rewrite"`
-			Mirror  []struct {
+			Timeout        string          `json:"timeout"`
+			BackendTimeout string          `json:"backendTimeout"`
+			CORSPolicy     json.RawMessage `json:"corsPolicy"`
+			Rewrite        *rewrite        `json:"rewrite"`
+			Mirror         []struct {
 				BackendRef json.RawMessage `json:"backendRef"`
 			} `json:"mirror"`
 			Primary struct {
@@ -84,7 +87,7 @@ const maxMatches = 64
 
 type fields = map[string]any
 
-// Canary returns the Services that Flagger makes for a Canary, and, last, the HTTPRoute that it writes. There are none for
+// Canary returns the Services that Flagger makes for a Canary, and, last, the HTTPRoute that it writes. There is no route for
 // a Canary with another provider. The problem says why the route, which is left out then, is not known.
 func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 	var c canary
@@ -92,18 +95,22 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 		return nil, "it cannot be read: " + err.Error()
 	}
 	s := &c.Spec.Service
-	if !c.writesRoute() {
-		return nil, ""
-	}
 	name := s.Name
 	if name == "" {
 		name = c.Spec.TargetRef.Name
 	}
-	if name == "" {
+	switch {
+	case name != "":
+	case c.writesRoute():
 		return nil, "spec.targetRef.name is missing"
+	default:
+		return nil, ""
 	}
 	var objects []fields
 	for _, suffix := range []string{"", "-primary", "-canary"} {
+		if c.Spec.TargetRef.Kind == mesh.ServiceKind { // Flagger then makes none
+			break
+		}
 		metadata := fields{"name": name + suffix, "namespace": o.Key.Namespace}
 		port := fields{"name": s.PortName, "port": s.Port}
 		if s.PortName == "" {
@@ -114,8 +121,11 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 		}
 		objects = append(objects, fields{"apiVersion": "v1", "kind": mesh.ServiceKind, "metadata": metadata, "spec": fields{"selector": fields{"app": name + suffix}, "ports": []fields{port}}})
 	}
-	rules, problem := c.rules(name)
-	if problem == "" {
+	var rules []fields
+	if c.writesRoute() {
+		rules, problem = c.rules(name)
+	}
+	if len(rules) > 0 {
 		spec := fields{"parentRefs": s.GatewayRefs, "rules": rules}
 		if len(s.Hosts) > 0 {
 			spec["hostnames"] = s.Hosts
@@ -145,8 +155,11 @@ func given(value json.RawMessage) bool { return len(value) > 0 && string(value) 
 // rules returns the rules of the route: the weighted one, and, where requests are selected for the canary, one for
 // all others.
 func (c *canary) rules(name string) (rules []fields, problem string) {
-	if s := &c.Spec.Service; given(s.Primary.BackendRef) || given(s.Canary.BackendRef) {
+	switch s := &c.Spec.Service; {
+	case given(s.Primary.BackendRef), given(s.Canary.BackendRef):
 		return nil, "a backendRef of spec.service.primary or spec.service.canary is not supported here"
+	case given(s.CORSPolicy): // some releases of Flagger write a filter for it, others none
+		return nil, "spec.service.corsPolicy is not supported here"
 	}
 	matches, problem := routeMatches(c.Spec.Service.Match)
 	if problem != "" {
@@ -170,8 +183,14 @@ func (c *canary) rules(name string) (rules []fields, problem string) {
 		if filters := c.filters(); len(filters) > 0 {
 			made["filters"] = filters
 		}
-		if c.Spec.Service.Timeout != "" {
-			made["timeouts"] = fields{"request": c.Spec.Service.Timeout}
+		timeouts := fields{}
+		for field, value := range map[string]string{"request": c.Spec.Service.Timeout, "backendRequest": c.Spec.Service.BackendTimeout} {
+			if value != "" {
+				timeouts[field] = value
+			}
+		}
+		if len(timeouts) > 0 {
+			made["timeouts"] = timeouts
 		}
 		return made
 	}

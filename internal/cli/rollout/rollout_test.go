@@ -49,8 +49,8 @@ func TestCanary(t *testing.T) {
 				`{type: RequestMirror, requestMirror: {backendRef: {name: a, port: 1}}}, {type: RequestMirror, requestMirror: {backendRef: {name: b}}}], ` + backends + `}]`,
 		},
 		{
-			name: "full rewrite", service: `, rewrite: {uri: /x, authority: a.example}`,
-			rules: `[{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: URLRewrite, urlRewrite: {hostname: a.example, path: {type: ReplaceFullPath, replaceFullPath: /x}}}], ` + backends + `}]`,
+			name: "full rewrite", service: `, timeout: 5s, backendTimeout: 2s, rewrite: {uri: /x, authority: a.example}`,
+			rules: `[{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: URLRewrite, urlRewrite: {hostname: a.example, path: {type: ReplaceFullPath, replaceFullPath: /x}}}], timeouts: {request: 5s, backendRequest: 2s}, ` + backends + `}]`,
 		},
 		{
 			name: "A/B testing", analysis: `match: [{headers: {user: {exact: insider}}}]`,
@@ -92,8 +92,10 @@ func TestCanaryUnknown(t *testing.T) {
 		text, want string
 		services   int
 	}{
-		{strings.Replace(canary("", ""), "spec:\n", "spec:\n  provider: istio\n", 1), "", 0},
-		{strings.Replace(canary("", ""), "gatewayRefs", "gateways", 1), "", 0},
+		{strings.Replace(canary("", ""), "spec:\n", "spec:\n  provider: istio\n", 1), "", 3},
+		{strings.Replace(canary("", ""), "targetRef: {", "provider: istio\n  targetRef: {kind: Service, ", 1), "", 0},
+		{canary(", corsPolicy: {allowOrigins: [{exact: a}]}", ""), "spec.service.corsPolicy is not supported here", 3},
+		{strings.Replace(canary("", ""), "gatewayRefs", "gateways", 1), "", 3},
 		{strings.Replace(canary("", ""), "name: podinfo}\n  service", "kind: Deployment}\n  service", 1), "spec.targetRef.name is missing", 0},
 		{canary(", primary: {backendRef: {name: a}}", ""), "a backendRef of spec.service.primary or spec.service.canary is not supported here", 3},
 		{canary(", match: [{method: {prefix: P}}]", ""), "Flagger refuses a match of method that is not exact", 3},
@@ -116,7 +118,8 @@ func TestRollout(t *testing.T) {
 	key := func(kind, name string) manifest.Key {
 		return manifest.Key{Group: "gateway.networking.k8s.io", Kind: kind, Namespace: "other", Name: name}
 	}
-	if diff := cmp.Diff([]rollout.Owned{{key("HTTPRoute", "one"), "s", "c"}, {key("GRPCRoute", "two"), "s", "c"}}, owned); diff != "" || problem != "routes that it selects by labels are taken as they are written" {
+	by := manifest.Key{Group: "argoproj.io", Kind: "Rollout", Namespace: "play", Name: "a"}
+	if diff := cmp.Diff([]rollout.Owned{{key("HTTPRoute", "one"), by, "s", "c"}, {key("GRPCRoute", "two"), by, "s", "c"}}, owned); diff != "" || problem != "routes that it selects by labels are taken as they are written" {
 		t.Errorf("%s %s", problem, diff)
 	}
 	for _, none := range []string{"spec: {strategy: {blueGreen: {}}}", "spec: {strategy: {canary: {trafficRouting: {istio: {}}}}}"} {
@@ -136,12 +139,14 @@ func TestRollout(t *testing.T) {
 
 // TestCanaryField: each field of the route comes from one of the Canary.
 func TestCanaryField(t *testing.T) {
+	made, _ := rollout.Canary(read(t, canary(", headers: {response: {set: {a: b}}}, rewrite: {uri: /x}, mirror: [{backendRef: {name: a}}]", "")))
 	for route, want := range map[string]string{
 		"spec.parentRefs[1].port": "spec.service.gatewayRefs[1].port", "spec.hostnames[0]": "spec.service.hosts[0]", "spec.rules": "spec.service", "metadata.name": "",
 		"spec.rules[0].matches[0].path.value": "spec.service.match", "spec.rules[0].timeouts.request": "spec.service.timeout",
+		"spec.rules[0].timeouts.backendRequest": "spec.service.backendTimeout", "spec.rules[0].filters[0]": "spec.service.headers", "spec.rules[0].filters[1]": "spec.service.rewrite", "spec.rules[0].filters[2]": "spec.service.mirror",
 		"spec.rules[0].filters[0].type": "spec.service.headers", "spec.rules[0].filters[1].urlRewrite.path": "spec.service.rewrite", "spec.rules[0].filters[2].requestMirror.backendRef.port": "spec.service.mirror", "spec.rules[0].backendRefs[1].port": "spec.service.port", "spec.rules[0].backendRefs[1].name": "spec.service",
 	} {
-		if got := rollout.CanaryField(route); got != want {
+		if got := rollout.CanaryField(made[3], route); got != want {
 			t.Errorf("%s: %q, want %q", route, got, want)
 		}
 	}

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -22,8 +24,15 @@ func (c *canary) writesRoute() bool {
 	return (p == "" || p == "gatewayapi" || strings.HasPrefix(p, "gatewayapi:")) && len(c.Spec.Service.GatewayRefs) > 0
 }
 
+// filter is the end of the path of a filter as a whole.
+var filter = regexp.MustCompile(`\.filters\[\d+\]$`)
+
 // CanaryField returns the field of the Canary that a field of the route that Flagger writes comes from.
-func CanaryField(field string) string {
+func CanaryField(route *manifest.Object, field string) string {
+	if filter.MatchString(field) {
+		kind, _, _ := route.Field(field + ".type")
+		field = fmt.Sprintf("%s.%s", field, kind)
+	}
 	for _, of := range []struct{ route, canary string }{{"spec.parentRefs", "spec.service.gatewayRefs"}, {"spec.hostnames", "spec.service.hosts"}} {
 		if rest, is := strings.CutPrefix(field, of.route); is {
 			return of.canary + rest
@@ -32,7 +41,16 @@ func CanaryField(field string) string {
 	if !strings.HasPrefix(field, "spec.rules") {
 		return ""
 	}
-	for _, of := range []struct{ route, canary string }{{".matches", "match"}, {".urlRewrite", "rewrite"}, {".requestMirror", "mirror"}, {".filters", "headers"}, {".timeouts", "timeout"}, {".port", "port"}} {
+	field = strings.ToLower(field)
+	for _, of := range []struct{ route, canary string }{
+		{".matches", "match"},
+		{".urlrewrite", "rewrite"},
+		{".requestmirror", "mirror"},
+		{".filters", "headers"},
+		{".timeouts.backendrequest", "backendTimeout"},
+		{".timeouts", "timeout"},
+		{".port", "port"},
+	} {
 		if strings.Contains(field, of.route) {
 			return "spec.service." + of.canary
 		}

@@ -203,8 +203,8 @@ func (f *Found) reason(h *holder, all *source.Taken) string {
 		remedy = addValues + ", or list in " + guardIgnore
 	case h.place != inSight:
 	case beside != folder && beside != h.path && !f.named[absolute(h.path)] && all.Built(f.disk.Resolved(beside)):
-		remedy = "add it to resources in " + filepath.Base(beside) + ", " + remedy
-	case slices.ContainsFunc(f.Sets, func(set Set) bool { return set.Named }):
+		remedy = "add it to resources or patches in " + filepath.Base(beside) + ", " + remedy
+	case slices.ContainsFunc(slices.Concat(f.Sets, f.Elsewhere), func(set Set) bool { return set.Named }):
 		remedy = "add it to sets in " + ProjectFile + ", " + remedy
 	}
 	switch {
