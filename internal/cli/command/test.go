@@ -108,6 +108,9 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]) {
 			path = filepath.Join(path, expect.FileName)
 		}
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		}
 		return f.write(cmd, path)
 	}
 	if len(args) == 0 {
