@@ -32,6 +32,9 @@ func TestDiff(t *testing.T) {
 		options       Options
 		want          string
 	}{
+		{"a rewrite that changes nothing", []string{http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)}, []string{http("shop/cart", onCart+`, rules: [{filters: [{type: URLRewrite, urlRewrite: {}}], `+toV1+`}]`)}, Options{}, `
+no change; 3 request classes unchanged
+`},
 		{"no change", []string{old, admin}, []string{admin, old}, Options{}, `
 no change; 6 request classes unchanged
 `},

@@ -94,7 +94,9 @@ func lowerFilters(filters []mesh.Filter) Effects {
 			in := f.RequestRedirect
 			e.Redirect = &Redirect{Status: cmp.Or(in.StatusCode, 302), Scheme: in.Scheme, Host: in.Hostname, Port: in.Port, Path: lowerPath(in.Path)}
 		case f.URLRewrite != nil:
-			e.Rewrite = &Rewrite{Host: f.URLRewrite.Hostname, Path: lowerPath(f.URLRewrite.Path)}
+			if to := (Rewrite{Host: f.URLRewrite.Hostname, Path: lowerPath(f.URLRewrite.Path)}); to != (Rewrite{}) { // else it changes nothing
+				e.Rewrite = &to
+			}
 		case f.ExtensionRef != nil:
 			e.Other = append(e.Other, fmt.Sprintf("extension %s.%s %s", f.ExtensionRef.Kind, f.ExtensionRef.Group, f.ExtensionRef.Name))
 		}
