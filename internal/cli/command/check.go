@@ -195,8 +195,11 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 	if err != nil {
 		return nil, err
 	}
-	result, err := check.RunSets(ctx, &f.options, found) // of no set it has what no set has
-	return result, errors.Join(err, found.None())
+	result, err := check.RunSets(ctx, &f.options, found)
+	if none := found.None(); none != nil { // the report has what no set has
+		return result, errors.Join(err, none)
+	}
+	return result, err
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
