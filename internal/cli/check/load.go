@@ -42,7 +42,7 @@ type loaded struct {
 	// slips are what check notes besides.
 	slips []report.Notice
 	// weights are those that are written in a route, of those that a Rollout sets.
-	weights map[manifest.Key][]weight
+	weights map[manifest.Key][]rollout.Weight
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
@@ -103,7 +103,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 	l := &loader{
 		loaded: &loaded{
 			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
-			weights:  map[manifest.Key][]weight{},
+			weights:  map[manifest.Key][]rollout.Weight{},
 			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		},
 		declared: map[manifest.Key]report.Place{}, earlier: earlier,

@@ -48,6 +48,11 @@ func (l *loader) deliver(all []delivery) error {
 
 // rest gives a route the weights that a Rollout sets while it is at rest, and notes those that it has as it is written.
 func (l *loader) rest(r *route, of *rollout.Owned) error {
+	weights := of.Weights(r.Route)
+	if len(weights) == 0 {
+		return nil
+	}
+	l.weights[r.Key], r.weighted = weights, of
 	object := *r.Object
 	var err error
 	if object.JSON, err = of.Rest(r.JSON); err != nil {
@@ -56,8 +61,6 @@ func (l *loader) rest(r *route, of *rollout.Owned) error {
 	if err := object.DecodeRoute(); err != nil {
 		return err
 	}
-	l.weights[r.Key] = weightsOf(r.Route, of)
-	r.weighted = of
 	if r.Written == r.Object {
 		r.Written = &object
 	}
@@ -65,38 +68,10 @@ func (l *loader) rest(r *route, of *rollout.Owned) error {
 	return nil
 }
 
-// weight is one that a route gives the canary of a Rollout, or else its stable Service, in a rule.
-type weight struct {
-	rule   int
-	canary bool
-	weight int32
-}
-
-// weightsOf returns the weights that the route gives the two Services of a Rollout, in order; none if it lacks one of the two.
-func weightsOf(route *mesh.Route, of *rollout.Owned) (weights []weight) {
-	has := map[string]bool{}
-	for i := range route.Spec.Rules {
-		for _, ref := range route.Spec.Rules[i].BackendRefs {
-			if has[ref.Name] = true; ref.Name != of.Stable && ref.Name != of.Canary {
-				continue
-			}
-			w := weight{i, ref.Name == of.Canary, 1}
-			if ref.Weight != nil {
-				w.weight = *ref.Weight
-			}
-			weights = append(weights, w)
-		}
-	}
-	if !has[of.Stable] || !has[of.Canary] {
-		return nil
-	}
-	return weights
-}
-
 // reweighted notes the routes in which other weights are written than in the version before, of those that a Rollout sets, and nothing else about
 // these backendRefs: that has a row.
 func (l *loaded) reweighted(before *loaded) (notes []string) {
-	alike := func(a, b weight) bool { return a.rule == b.rule && a.canary == b.canary }
+	alike := func(a, b rollout.Weight) bool { return a.Rule == b.Rule && a.Canary == b.Canary }
 	for key, now := range l.weights {
 		if was := before.weights[key]; slices.EqualFunc(was, now, alike) && !slices.Equal(was, now) {
 			notes = append(notes, key.String()+" has other weights now, which a Rollout sets: they are left out, unless you add --rollout-weights")
@@ -106,10 +81,13 @@ func (l *loaded) reweighted(before *loaded) (notes []string) {
 	return notes
 }
 
-// unweighted gives a finding on weights that a Rollout sets the remedy that helps.
+// unweighted gives a finding on the weights of a rule that a Rollout sets the remedy that helps.
 func (r *route) unweighted(f *validate.Finding) {
-	if of := r.weighted; of != nil && f.Rule == validate.RuleBackendWeightsZero {
-		f.Remedy = fmt.Sprintf("add Service %s, since %s sets these weights while it is at rest", of.Stable, of.By)
+	if r.weighted == nil || f.Rule != validate.RuleBackendWeightsZero {
+		return
+	}
+	if slices.ContainsFunc(r.weighted.Weights(r.Route), func(w rollout.Weight) bool { return f.Field == fmt.Sprintf("spec.rules[%d].backendRefs", w.Rule) }) {
+		f.Remedy = fmt.Sprintf("add Service %s, since %s sets these weights while it is at rest", r.weighted.Stable, r.weighted.By)
 	}
 }
 

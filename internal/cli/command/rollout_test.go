@@ -149,9 +149,10 @@ func TestRolloutWeights(t *testing.T) {
 // TestCanaryAlone: a rule that has only the canary of a Rollout fails while that is at rest, whatever weight is written: the remedy names the Rollout.
 func TestCanaryAlone(t *testing.T) {
 	text := strings.NewReplacer("STABLE", "100", "CANARY", "0").Replace(rolled)
-	text = strings.Replace(text, "rules: [", "rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: canary, port: 80, weight: 5}]}, ", 1)
+	text = strings.Replace(text, "rules: [", "rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: canary, port: 80, weight: 5}]}, "+
+		"{matches: [{path: {value: /v3}}], backendRefs: [{name: other, port: 80, weight: 0}]}, ", 1)
 	const want = "every backendRef has weight 0, so requests that match this rule fail; add Service stable, since Rollout shop/cart sets these weights while it is at rest (backend-weights-zero)"
-	if got := run(t, text, "check", "-f", "-"); strings.Count(got.stdout, want) != 1 || strings.Contains(got.stdout, "set a weight") {
+	if got := run(t, text, "check", "-f", "-"); strings.Count(got.stdout, want) != 1 || strings.Count(got.stdout, "fail; set a weight above 0 ") != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := run(t, text, "check", "-f", "-", "--mesh", "cilium"); strings.Contains(got.stdout, "weight 0") {

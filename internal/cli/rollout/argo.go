@@ -88,8 +88,37 @@ func Rollout(o *manifest.Object) (owned []Owned, problem string) {
 	return owned, ""
 }
 
-// Rest returns the route with the weights that the plugin sets while no new version is rolled out: 100 for the stable
-// Service, and 0 for the canary, in every rule. A route that lacks one of the two it leaves as it is.
+// Weight is one that a route gives the canary of a Rollout, or else its stable Service, in a rule.
+type Weight struct {
+	Rule   int
+	Canary bool
+	Weight int32
+}
+
+// Weights returns the weights that the Rollout sets, as they are written in the route, in order: those of its two Services in every rule. There are
+// none if the route lacks one of the two: the plugin then sets nothing.
+func (w *Owned) Weights(route *mesh.Route) (weights []Weight) {
+	stable, canary := false, false
+	for i := range route.Spec.Rules {
+		for _, ref := range route.Spec.Rules[i].BackendRefs {
+			if ref.Name != w.Stable && ref.Name != w.Canary {
+				continue
+			}
+			of := Weight{Rule: i, Canary: ref.Name == w.Canary, Weight: 1}
+			if ref.Weight != nil {
+				of.Weight = *ref.Weight
+			}
+			stable, canary, weights = stable || !of.Canary, canary || of.Canary, append(weights, of)
+		}
+	}
+	if !stable || !canary {
+		return nil
+	}
+	return weights
+}
+
+// Rest returns the route, which has Weights, with those that the plugin sets while no new version is rolled out: 100 for the stable Service, and 0
+// for the canary.
 func (w *Owned) Rest(route []byte) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(route, &object); err != nil {
@@ -97,22 +126,17 @@ func (w *Owned) Rest(route []byte) ([]byte, error) {
 	}
 	spec, _ := object["spec"].(map[string]any)
 	rules, _ := spec["rules"].([]any)
-	of := map[any][]map[string]any{}
 	for _, rule := range rules {
-		rule, _ := rule.(map[string]any)
-		refs, _ := rule["backendRefs"].([]any)
+		of, _ := rule.(map[string]any)
+		refs, _ := of["backendRefs"].([]any)
 		for _, ref := range refs {
-			if backend, _ := ref.(map[string]any); backend != nil {
-				of[backend["name"]] = append(of[backend["name"]], backend)
+			backend, _ := ref.(map[string]any)
+			switch backend["name"] {
+			case w.Stable:
+				backend["weight"] = 100
+			case w.Canary:
+				backend["weight"] = 0
 			}
-		}
-	}
-	if len(of[w.Stable]) == 0 || len(of[w.Canary]) == 0 {
-		return route, nil
-	}
-	for name, weight := range map[string]int{w.Stable: 100, w.Canary: 0} {
-		for _, backend := range of[name] {
-			backend["weight"] = weight
 		}
 	}
 	return json.Marshal(object)

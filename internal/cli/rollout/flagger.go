@@ -106,11 +106,12 @@ func Canary(o *manifest.Object) (made []*manifest.Object, problem string) {
 	default:
 		return nil, ""
 	}
+	suffixes := []string{"", "-primary", "-canary"}
+	if c.Spec.TargetRef.Kind == mesh.ServiceKind { // Flagger then makes no Services
+		suffixes = nil
+	}
 	var objects []fields
-	for _, suffix := range []string{"", "-primary", "-canary"} {
-		if c.Spec.TargetRef.Kind == mesh.ServiceKind { // Flagger then makes none
-			break
-		}
+	for _, suffix := range suffixes {
 		metadata := fields{"name": name + suffix, "namespace": o.Key.Namespace}
 		port := fields{"name": s.PortName, "port": s.Port}
 		if s.PortName == "" {

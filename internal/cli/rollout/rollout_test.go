@@ -127,13 +127,24 @@ func TestRollout(t *testing.T) {
 			t.Errorf("%s: %v %s", none, owned, problem)
 		}
 	}
-	for written, want := range map[string]string{
-		`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":60},{"name":"c","weight":40}]},{"backendRefs":[{"name":"c"}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`: `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":100},{"name":"c","weight":0}]},{"backendRefs":[{"name":"c","weight":0}]},{"backendRefs":[{"name":"s","weight":100},{"name":"x"}]}]}}`,
-		`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`:                                                                                                    `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`,
-	} {
-		if rest, err := owned[0].Rest([]byte(written)); err != nil || string(rest) != want {
-			t.Errorf("%v %s", err, rest)
+	const written = `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":60},{"name":"c","weight":40}]},{"backendRefs":[{"name":"c"}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`
+	const want = `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":100},{"name":"c","weight":0}]},{"backendRefs":[{"name":"c","weight":0}]},{"backendRefs":[{"name":"s","weight":100},{"name":"x"}]}]}}`
+	if rest, err := owned[0].Rest([]byte(written)); err != nil || string(rest) != want {
+		t.Errorf("%v %s", err, rest)
+	}
+	weights := func(spec string) []rollout.Weight {
+		object := read(t, `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "one"}, `+spec[1:])
+		if err := object.DecodeRoute(); err != nil {
+			t.Fatal(err)
 		}
+		return owned[0].Weights(object.Route)
+	}
+	all := []rollout.Weight{{Rule: 0, Weight: 60}, {Rule: 0, Canary: true, Weight: 40}, {Rule: 1, Canary: true, Weight: 1}, {Rule: 2, Weight: 7}}
+	if diff := cmp.Diff(all, weights(written)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := weights(`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`); got != nil {
+		t.Errorf("weights of a route without the canary: %v", got)
 	}
 }
 
