@@ -49,6 +49,16 @@ func TestPathOfNoSet(t *testing.T) {
 	if got.code != ExitUsage || got.stdout != text || !strings.HasPrefix(got.stderr, "error: .gammaguard.yaml names 3 sets: ") || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
+	put(t, "m/kustomization.yaml", "resources: [cart.yaml]\n")
+	put(t, "m/cart.yaml", contents(t, "new/cart.yaml"))
+	put(t, "m/more.yaml", strings.ReplaceAll(contents(t, "new/cart.yaml"), "new", "more"))
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	const beside = "not checked: m/more.yaml: holds routes that no set has; add it to resources or patches in kustomization.yaml, check with -f, or list in .gammaguardignore\n"
+	if got := run(t, "", "check", "m/more.yaml"); !strings.Contains(got.stdout, beside) {
+		t.Errorf("beside a kustomization: %+v", got)
+	}
 }
 
 // TestPathBesideContext: a hidden PATH is read as it is alone, also beside one that stands for all sets.

@@ -193,19 +193,27 @@ func (h *holder) taken(t *source.Taken, path string) bool {
 // addValues is what to do about a template that made nothing.
 const addValues = "add a file with the values that make it to the directory ci of the chart"
 
+// addSet is what to do about what a project does not name.
+const addSet = "add it to sets in " + ProjectFile
+
+// projected reports whether a project names the sets.
+func (f *Found) projected() bool {
+	return slices.ContainsFunc(slices.Concat(f.Sets, f.Elsewhere), func(set Set) bool { return set.Named })
+}
+
 // reason is why a file is not checked, and what to do about it.
 func (f *Found) reason(h *holder, all *source.Taken) string {
 	remedy := "check with -f, or list in " + guardIgnore
 	folder := filepath.Dir(h.path)
 	beside := build.KustomizationFile(folder)
-	switch {
+	switch managed := beside != folder && beside != h.path; {
 	case h.template:
 		remedy = addValues + ", or list in " + guardIgnore
 	case h.place != inSight:
-	case beside != folder && beside != h.path && !f.named[absolute(h.path)] && all.Built(f.disk.Resolved(beside)):
+	case managed && !f.named[absolute(h.path)] && (all.Built(f.disk.Resolved(beside)) || !f.projected()):
 		remedy = "add it to resources or patches in " + filepath.Base(beside) + ", " + remedy
-	case slices.ContainsFunc(slices.Concat(f.Sets, f.Elsewhere), func(set Set) bool { return set.Named }):
-		remedy = "add it to sets in " + ProjectFile + ", " + remedy
+	case !managed && f.projected():
+		remedy = addSet + ", " + remedy
 	}
 	switch {
 	case h.place == ignoredByGit:

@@ -21,6 +21,8 @@ type unmade struct {
 	disk      *source.Disk
 	namespace string
 	taken     *source.Taken
+	// projected is set if a project names the sets.
+	projected bool
 	// holds are the files that may hold routes, and the folders that they are in; made are the folders, without links, of
 	// files of which routes were made.
 	holds, made map[string]bool
@@ -42,7 +44,7 @@ type unmade struct {
 // chart for a template that is reported.
 func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
 	u := &unmade{
-		disk: f.disk, namespace: f.namespace, taken: all, holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
+		disk: f.disk, namespace: f.namespace, taken: all, projected: f.projected(), holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
 		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, versions: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
 	}
 	for i := range reported {
@@ -105,9 +107,17 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	case m.place == leftAside && u.holds[m.folder]: // its files are named
 		return nil, false
 	case u.holds[m.folder], names:
-		return &report.Skipped{Reason: "a chart that may make routes, and that no set has", Hides: true}, false
+		return &report.Skipped{Reason: "a chart that may make routes, and that no set has" + u.remedy(m), Hides: true}, false
 	}
 	return nil, true
+}
+
+// remedy is what to do about one of which no set has anything.
+func (u *unmade) remedy(m *maker) string {
+	if !u.projected || m.place != inSight {
+		return ""
+	}
+	return "; " + addSet + ", or list in " + guardIgnore
 }
 
 // isLibrary reports whether the chart is one of which Helm makes no objects.
@@ -218,7 +228,7 @@ func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
 	if !u.may[folder] {
 		return nil
 	}
-	return &report.Skipped{Reason: "a kustomization that may make or change routes, and that no set has", Hides: true}
+	return &report.Skipped{Reason: "a kustomization that may make or change routes, and that no set has" + u.remedy(m), Hides: true}
 }
 
 // look looks at the kustomization in the folder, a path without links, and those below it, each once.
