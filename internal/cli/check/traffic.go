@@ -203,7 +203,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 		}
 	}
 	for _, n := range slices.Concat(after.unbuiltNotices(), newSlips(before, after)) {
-		notes = append(notes, n.Path+": "+n.Message)
+		notes = append(notes, n.String())
 	}
 	for _, list := range []*[]string{&notes, &rejected} {
 		slices.Sort(*list)

@@ -77,7 +77,7 @@ func TestCheckValues(t *testing.T) {
 	}
 	// What changes the values has diff say so.
 	put(t, folder+"/b.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n")
-	if got := runIn(t, folder, "diff", "--base", "b.yaml", "-f", "a.yaml"); !strings.Contains(got.stdout, "note: a.yaml: Namespace shop: unknown value \"Producer\"") {
+	if got := runIn(t, folder, "diff", "--base", "b.yaml", "-f", "a.yaml"); !strings.Contains(got.stdout, "note: a.yaml:6: Namespace shop: unknown value \"Producer\"") {
 		t.Errorf("%+v", got)
 	}
 	if got := runIn(t, folder, "diff", "--base", "a.yaml", "-f", "a.yaml"); strings.Contains(got.stdout, "note: ") {

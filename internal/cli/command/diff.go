@@ -149,6 +149,9 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	if f.paths = wholePaths(f.paths, named); !f.byHand {
 		f.base = source.Whole(f.base)
 	}
+	if !f.byHand && len(f.base) == 1 && len(f.paths) == 1 && isFile(f.base[0]) && isFile(f.paths[0]) { // and not what is beside them
+		f.options.Files, f.paths, f.byHand = f.paths, nil, true
+	}
 	bases := 0
 	for _, given := range []bool{len(f.base) > 0, f.baseRef != "", f.cluster} {
 		if given {
@@ -213,6 +216,14 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 		return cmp.Or(project.Above(path), theirs.Above(there))
 	})
 	paths, failed := tree.Existing(wide)
+	if !theirs.Names() { // a manifest that is new stands for the others of its directory
+		for _, path := range wide {
+			there, err := tree.Path(path)
+			if failed = errors.Join(failed, err); source.IsManifest(path) && !slices.Contains(paths, there) {
+				paths = append(paths, there)
+			}
+		}
+	}
 	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
@@ -298,4 +309,9 @@ func writeDiff(w io.Writer, format string, diff *report.Diff) error {
 		return diff.Markdown(w)
 	}
 	return diff.Text(w, colorful(w))
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }

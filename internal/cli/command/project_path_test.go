@@ -301,3 +301,49 @@ func TestPathInChart(t *testing.T) {
 		t.Errorf("a directory that is no part of the chart: %+v", got)
 	}
 }
+
+// TestPathFile: a manifest as PATH stands for those of its directory, also where only one version has it, and not for those below. What our patterns
+// leave aside is no PATH, and what two PATHs lead to is named once.
+func TestPathFile(t *testing.T) {
+	deployed(t)
+	service := strings.Split(contents(t, "plain/web.yaml"), "---\n")[0]
+	other := strings.ReplaceAll(service, "name: web", "name: more")
+	put(t, "plain/more.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "name: web", "name: more"))
+	put(t, "plain/below/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "port: 80", "port: 81"))
+	put(t, "plain/notes.txt", "none")
+	put(t, "plain/values.yaml", "a: 1\n")
+	commit(t)
+	put(t, "plain/more.yaml", strings.Replace(contents(t, "plain/more.yaml"), "{port: 80}", "{port: 82}", 1))
+	put(t, "plain/new.yaml", strings.ReplaceAll(other, "more", "new"))
+	for _, path := range []string{"plain/web.yaml", "plain/new.yaml", "plain/values.yaml"} {
+		checked, diffed := run(t, "", "check", path), run(t, "", "diff", "--base-ref", "HEAD", path)
+		if !strings.HasSuffix(checked.stdout, "\n2 routes in 3 files: 3 unknown\n") {
+			t.Errorf("check %s: %+v", path, checked)
+		}
+		if want := "1 Service, 2 changes; 1 other request class unchanged\n"; !strings.Contains(diffed.stdout, want) || strings.Contains(diffed.stdout, "shop/web ") {
+			t.Errorf("diff of %s: %+v", path, diffed)
+		}
+	}
+	if got := run(t, "", "check", "plain/notes.txt"); !strings.HasSuffix(got.stdout, "0 routes in 0 files: no findings\n") {
+		t.Errorf("a file that is no manifest: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base", "plain/web.yaml", "plain/more.yaml"); !strings.Contains(got.stdout, "Service shop/web is no longer in the input") {
+		t.Errorf("two files: %+v", got)
+	}
+	put(t, "base/more.yaml", contents(t, "plain/more.yaml"))
+	if got := run(t, "", "check", "base/more.yaml", "base/kustomization.yaml", "plain/values.yaml", "plain"); !strings.Contains(got.stdout, "not checked: base/more.yaml: ") || !strings.Contains(got.stdout, "1 file that is not a manifest: plain/values.yaml\n") {
+		t.Errorf("paths that overlap: %+v", got)
+	}
+	put(t, ".new/cart.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "hid"))
+	for _, paths := range [][]string{{".", ".new/cart.yaml"}, {".new/cart.yaml", "."}} {
+		if got := run(t, "", "check", paths[0], paths[1]); !strings.Contains(got.stdout, "directory .new: 1 route\n") || strings.Contains(got.stdout, "not checked: .new") {
+			t.Errorf("check %v: %+v", paths, got)
+		}
+	}
+	put(t, ".gammaguardignore", "plain/\n")
+	for _, path := range []string{"plain/web.yaml", "plain/below", "plain"} {
+		if got := run(t, "", "check", "--fail-on", "warn", path, "plain"); got.code != ExitClean || !strings.Contains(got.stdout, "0 routes in 0 files: ") || strings.Count(got.stdout, "plain/web.yaml") > 1 {
+			t.Errorf("ignored %s: %+v", path, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -35,15 +36,18 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 	return &discovery{
 		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, held: map[string]bool{}, besides: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
 // find looks below the paths, in a repository with that root.
 func (d *discovery) find(root string, paths []string) (*Found, error) {
 	for _, path := range paths {
-		if err := d.walk(path); err != nil {
+		if err := d.walk(path); err != nil && (root == "" || !errors.Is(err, fs.ErrNotExist)) { // another version may lack a path
 			return nil, err
+		}
+		if source.IsManifest(path) && !isFolder(path) { // also where only another version has it
+			d.besides[filepath.Dir(filepath.Clean(path))] = true
 		}
 	}
 	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
@@ -75,7 +79,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return s.Reason == report.NotManifest && (d.named[at] || d.broken[filepath.Dir(at)])
 		})
 	}
-	return d.Found, nil
+	return d.Found, d.err
 }
 
 // discovery is one search for sets.
@@ -90,9 +94,10 @@ type discovery struct {
 	charts         []string
 	kustomizations []kustomization
 	folders        map[string]*folder
-	// seen are the folders that were looked at: paths may overlap. inChart says which of them are parts of charts.
-	seen    map[string]bool
-	inChart map[string]chartPart
+	// seen are the files and folders that were looked at, and held those files that are left aside: paths may overlap. besides are the folders of
+	// the paths that are manifests. inChart says which folders are parts of charts.
+	seen, held, besides map[string]bool
+	inChart             map[string]chartPart
 	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
 	used map[string]bool
 	// broken are the folders of kustomizations that cannot be read, and so not what they name, by their absolute paths.
@@ -172,13 +177,14 @@ func (d *discovery) walk(root string) error {
 		case err != nil:
 			d.hidden(path, "cannot be read: "+err.Error())
 			return nil //nolint:nilerr // the others are judged all the same
-		case path == root && entry.IsDir():
+		}
+		where, by := d.ignored(path, entry.IsDir())
+		switch {
+		case path == root && where != leftAside && entry.IsDir(): // whoever names a path wants it, unless a pattern of ours leaves it aside
 			return d.folder(path)
-		case path == root:
+		case path == root && where != leftAside:
 			d.file(filepath.Clean(path))
 			return nil
-		}
-		switch where, by := d.ignored(path, entry.IsDir()); {
 		case where != inSight:
 			d.leaveAside(path, where, by)
 			if entry.IsDir() {
@@ -305,6 +311,10 @@ func (d *discovery) uses(k *kustomization, field, name string) {
 
 // file looks at a file that may be a manifest.
 func (d *discovery) file(path string) {
+	if d.seen[path] {
+		return
+	}
+	d.seen[path] = true
 	name, at := filepath.Base(path), filepath.Dir(path)
 	data, err := d.read(path)
 	switch {

@@ -35,6 +35,11 @@ func (d *discovery) sets(paths []string) []Set {
 			sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, Chart: &source.Chart{Path: chart, Values: []string{file}}})
 		}
 	}
+	for _, path := range slices.Sorted(maps.Keys(d.besides)) {
+		if !managed[absolute(path)] {
+			d.beside(path)
+		}
+	}
 	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
 		if managed[absolute(path)] { // a kustomization says what of it is used
 			continue
@@ -150,6 +155,20 @@ func (d *discovery) around(root string, paths []string) {
 	}
 	maps.Copy(d.named, all.named)
 	d.err = cmp.Or(d.err, all.err)
+}
+
+// beside looks at the manifests of a folder that are deployed with one that is a path.
+func (d *discovery) beside(folder string) {
+	entries, _ := os.ReadDir(folder) // what can be read; another version may have it
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if where, _ := d.ignored(path, false); entry.IsDir() || !source.IsManifest(path) || where != inSight || d.used[absolute(path)] {
+			continue
+		}
+		skipped := len(d.Skipped)
+		d.file(path)
+		d.Skipped = slices.Concat(d.Skipped[:skipped], slices.DeleteFunc(d.Skipped[skipped:], func(s report.Skipped) bool { return !s.Hides }))
+	}
 }
 
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those

@@ -190,8 +190,13 @@ func (h *holder) taken(t *source.Taken, path string) bool {
 	return !slices.ContainsFunc(h.routes, func(at source.Place) bool { return !t.Has(path, at) })
 }
 
-// addValues is what to do about a template that made nothing.
-const addValues = "add a file with the values that make it to the directory ci of the chart"
+// addValues is what to do about what the templates of a chart do not make.
+func addValues(them string, projected bool) string {
+	if projected {
+		return "add the chart with values that make " + them + " to sets in " + ProjectFile
+	}
+	return "add a file with the values that make " + them + " to the directory ci of the chart"
+}
 
 // addSet is what to do about what a project does not name.
 const addSet = "add it to sets in " + ProjectFile
@@ -208,7 +213,7 @@ func (f *Found) reason(h *holder, all *source.Taken) string {
 	beside := build.KustomizationFile(folder)
 	switch managed := beside != folder && beside != h.path; {
 	case h.template:
-		remedy = addValues + ", or list in " + guardIgnore
+		remedy = addValues("it", f.projected()) + ", or list in " + guardIgnore
 	case h.place != inSight:
 	case managed && !f.named[absolute(h.path)] && (all.Built(f.disk.Resolved(beside)) || !f.projected()):
 		remedy = "add it to resources or patches in " + filepath.Base(beside) + ", " + remedy

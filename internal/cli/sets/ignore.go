@@ -200,13 +200,18 @@ func (d *discovery) lookForHidden(root string, where place, by ignorePattern) {
 
 // holder notes a file that is left aside, if it may hold routes.
 func (d *discovery) holder(path string, where place, by ignorePattern) {
+	path = filepath.Clean(path)
+	if d.seen[path] || d.held[path] { // by way of another path
+		return
+	}
+	d.held[path] = true
 	data, err := d.read(path)
 	d.lookedAt += len(data)
 	if err != nil {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case where == leftAside:
-			d.holders = append(d.holders, holder{path: filepath.Clean(path), place: where, by: by})
+			d.holders = append(d.holders, holder{path: path, place: where, by: by})
 		default:
 			d.hidden(path, "cannot be read: "+err.Error()+"; if it is not deployed, name it in "+guardIgnore)
 		}

@@ -101,7 +101,7 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 		if !makes || made || u.reported[m.folder] || isLibrary(u.disk, m.file) {
 			return nil, false
 		}
-		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one; add a file with the values that make them to its directory ci, or name it in " + guardIgnore, Hides: true}, false
+		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one; " + addValues("one", u.projected) + ", or list in " + guardIgnore, Hides: true}, false
 	}
 	switch {
 	case m.place == leftAside && u.holds[m.folder]: // its files are named
