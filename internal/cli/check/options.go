@@ -46,7 +46,7 @@ type Options struct {
 	// Cluster fills what the input lacks; nil for no cluster.
 	Cluster Cluster
 	// Namespaces are those in which routes of the cluster count, besides those that the input names, for users who may not
-	// list all.
+	// list all; the empty name is all in which they may.
 	Namespaces []string
 	// Complete: what is neither in the input nor in the cluster does not exist. Else
 	// it is unknown.
@@ -99,7 +99,7 @@ type Cluster interface {
 	// Object returns the object as it is stored, in JSON. The error is mesh.ErrNotFound where there is none.
 	Object(ctx context.Context, key manifest.Key) ([]byte, error)
 	// Routes returns all routes of the cluster, or, of a kind that may not be listed in all
-	// namespaces, those of the given ones. The error is mesh.ErrUnknown where none may be
+	// namespaces, those of the given ones, of which the empty name is all that can be seen. The error is mesh.ErrUnknown where none may be
 	// listed.
 	Routes(namespaces ...string) ([]*manifest.Object, error)
 	// Unlisted returns the kinds of which the routes in the namespace could not be listed.

@@ -12,14 +12,13 @@ import (
 // Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
 // not in the input and that routes have as a parent.
 func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
-	at := *options
-	at.Namespaces = []string{cmp.Or(request.Service.Namespace, options.Namespace), cmp.Or(request.From, request.Service.Namespace, options.Namespace)}
-	t, err := LoadTraffic(ctx, &at)
+	about := []string{cmp.Or(request.Service.Namespace, options.Namespace), cmp.Or(request.From, request.Service.Namespace, options.Namespace)}
+	t, err := LoadTraffic(ctx, options, about...)
 	if err != nil {
 		return nil, err
 	}
 	if options.Cluster != nil {
-		for _, namespace := range at.Namespaces {
+		for _, namespace := range about {
 			if err := NamespaceExists(t.world, namespace); err != nil {
 				return nil, err
 			}

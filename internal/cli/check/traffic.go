@@ -21,9 +21,12 @@ type Traffic struct {
 	table *traffic.Table
 }
 
-// LoadTraffic reads the input. It is an error if any of it cannot be read.
-func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
-	l, err := loadAlone(ctx, options, nil)
+// LoadTraffic reads the input. It is an error if any of it cannot be read. The routes of the cluster in the namespaces that the
+// question is about count, whatever the input is about; the empty name is all.
+func LoadTraffic(ctx context.Context, options *Options, about ...string) (*Traffic, error) {
+	asked := *options
+	asked.Namespaces = about
+	l, err := loadAlone(ctx, &asked, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,7 +11,7 @@ import (
 
 // narrow gives users the right to read some of the objects of described: landlord all in
 // the namespace of the Service, guest those of a namespace with consumer routes alone, tenant those of both, and
-// granter all namespaces, but nothing in them, and router the routes of the first alone.
+// the namespaces themselves, granter these too, but nothing in them, and router the routes of the first alone.
 const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow}, rules: [
  {apiGroups: [""], resources: [services, namespaces], verbs: [get, list]},
@@ -30,7 +32,7 @@ const narrow = `
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow-granter}, rules: [{apiGroups: [""], resources: [namespaces], verbs: [get, list]}]}
 ---
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: narrow-granter}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow-granter}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: granter}]}
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: narrow-granter}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow-granter}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: granter}, {apiGroup: rbac.authorization.k8s.io, kind: User, name: tenant}]}
 `
 
 // TestLeastRights: every read command works for a user who may read one namespace only:
@@ -41,8 +43,13 @@ func TestLeastRights(t *testing.T) {
 		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
 		consume = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: narrow-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: narrow, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, namespace: narrow, port: 80}]}]}}`
 		moved   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 90}]}]}}`
+		aside   = `{apiVersion: v1, kind: Service, metadata: {name: aside, namespace: narrow-aside}, spec: {ports: [{port: 80}]}}`
 		all     = "routes across all namespaces"
 	)
+	given := filepath.Join(t.TempDir(), "given.json")
+	if err := os.WriteFile(given, []byte(`[{"name": "80", "virtualHosts": [{"name": "cart", "domains": ["cart.narrow.svc.cluster.local"], "routes": [{"match": {"prefix": "/"}, "directResponse": {"status": 500}}]}]}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		as, args, stdin string
 		code            int
@@ -71,6 +78,21 @@ func TestLeastRights(t *testing.T) {
 		{"router", "describe httproute/edge -n narrow", "", command.ExitClean, "", "Namespace narrow"},
 		{"landlord", "trace http://cart.narrow/ -o json", "", command.ExitClean, `"route": "HTTPRoute narrow/web"`, all},
 		{"landlord", "diff -f - --cluster", moved, command.ExitFindings, "500 (the rule has no backendRefs)  →  503", all},
+		// The namespace that is asked about counts, whatever the input is about.
+		{"landlord", "trace cart.narrow:80 -f - --cluster -n narrow-aside", aside, command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "conflicts -f - --cluster -n narrow", aside, command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "graph -f - --cluster -n narrow", aside, command.ExitClean, "HTTPRoute web", all},
+		{"landlord", "graph svc/cart.narrow -f - --cluster -n narrow-aside", aside, command.ExitClean, "HTTPRoute web", all},
+		{"landlord", "graph svc/other.narrow -f - --cluster -n narrow-aside", aside, command.ExitUsage, "", "error: Service narrow/other does not exist, and no route names it; the Services there: bare, cart\n"},
+		{"landlord", "verify " + given + " --from narrow -f - --cluster -n narrow", aside, command.ExitClean, "1 class of requests compared", all},
+		{"landlord", "conflicts -A -f - --cluster -n narrow", aside, command.ExitClean, "HTTPRoute narrow/web", all},
+		{"tenant", "conflicts -A -f - --cluster -n narrow-guest", aside, command.ExitClean, "HTTPRoute narrow/web", all},
+		{"tenant", "graph -A -f - --cluster -n narrow-guest", aside, command.ExitClean, "HTTPRoute web", all},
+		{"granter", "conflicts -f - --cluster -n narrow-missing", aside, command.ExitUsage, "", "error: namespace narrow-missing does not exist\n"},
+		{"granter", "graph -f - --cluster -n narrow-missing", aside, command.ExitUsage, "", "error: namespace narrow-missing does not exist\n"},
+		{"guest", "conflicts -f - --cluster -n narrow", aside, command.ExitClean, "", "routes in namespace narrow, "},
+		{"guest", "graph -f - --cluster -n narrow", aside, command.ExitClean, "", "routes in namespace narrow, "},
+		{"guest", "graph svc/cart.narrow -f - --cluster -n narrow-guest", aside, command.ExitClean, "", "routes in namespace narrow, "},
 		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route in namespace narrow has an entry", "Deployment gammaguard-system/gammaguard-webhook"},
 		// The routes on the Services that the input's routes name count too.
 		{"tenant", "diff -f - --cluster", consume, command.ExitFindings, "from namespace narrow-guest: any  500 (the rule has no backendRefs)  →  503 (cart:80 has no endpoints)", all},

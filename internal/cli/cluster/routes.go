@@ -17,32 +17,35 @@ import (
 
 // Routes returns the routes of all kinds that the cluster serves, of all namespaces:
 // consumer routes on a Service can be anywhere. Of a kind that the user may list only in
-// some namespaces, it returns those in the given ones; without these, those in the
+// some namespaces, it returns those in the given ones; without these, or with the empty name, those in the
 // namespaces that the user may list, or in the current one. The error is mesh.ErrUnknown
 // if nothing could be listed.
 func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
-	where := "all namespaces; specify one that you can read with -n, or"
-	if len(namespaces) > 0 {
-		where = "namespace " + strings.Join(namespaces, ", ") + ";"
+	where := "namespace " + strings.Join(namespaces, ", ") + ";"
+	all := len(namespaces) == 0 || slices.Contains(namespaces, "")
+	if all {
+		where = "all namespaces; specify one that you can read with -n, or"
 	}
 	return c.gather(where, func(kind mesh.RouteKind) (routes []*manifest.Object, seen bool, err error) {
 		routes, seen, err = c.routesIn(kind, "")
 		if seen || err != nil {
 			return routes, seen, err
 		}
-		if len(namespaces) == 0 {
+		in := slices.Clone(namespaces)
+		if all {
 			visible, err := c.Namespaces("")
 			if err != nil {
 				return nil, false, err
 			}
 			for _, namespace := range visible {
-				namespaces = append(namespaces, namespace.Name)
+				in = append(in, namespace.Name)
 			}
-			if len(namespaces) == 0 { // it may list routes there all the same
-				namespaces = []string{c.Current}
+			if len(visible) == 0 { // it may list routes there all the same
+				in = append(in, c.Current)
 			}
 		}
-		return c.routesIn(kind, namespaces...)
+		slices.Sort(in)
+		return c.routesIn(kind, slices.Compact(in)...)
 	})
 }
 

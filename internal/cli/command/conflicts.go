@@ -134,12 +134,12 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 		return nil, nil, "", err
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	input, err := check.LoadTraffic(cmd.Context(), &f.options)
+	namespace, where := f.in(f.options.Namespace)
+	input, err := check.LoadTraffic(cmd.Context(), &f.options, namespace)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	writeNotes(cmd, input.Notes())
-	namespace, where := f.in(f.options.Namespace)
 	list, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace, assumed(live))
 	if err != nil {
 		return nil, nil, "", err

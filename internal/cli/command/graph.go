@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -126,10 +127,18 @@ func (f *graphFlags) selection(namespace string) (selection graph.Selection, tit
 	case f.service.Name != "":
 		f.service.Namespace = namespace
 		return graph.Selection{Service: f.service}, f.service.String()
-	case f.allNamespaces || namespace == "":
+	case namespace == "":
 		return graph.Selection{}, allNamespaces
 	}
 	return graph.Selection{Namespace: namespace}, "namespace " + namespace
+}
+
+// asked returns the namespace that the graph is of, empty for all.
+func (f *graphFlags) asked(current string) string {
+	if f.allNamespaces {
+		return ""
+	}
+	return cmp.Or(f.service.Namespace, current)
 }
 
 func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster, string, error) {
@@ -141,12 +150,12 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 		return nil, nil, "", err
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	input, err := check.LoadTraffic(cmd.Context(), &f.options)
+	namespace := f.asked(f.options.Namespace)
+	input, err := check.LoadTraffic(cmd.Context(), &f.options, namespace)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	writeNotes(cmd, input.Notes())
-	namespace := f.options.Namespace
 	if f.service.Name != "" {
 		if err := input.FindNamespace(&f.service, true); err != nil {
 			return nil, nil, "", err
@@ -155,7 +164,11 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 	}
 	selection, title := f.selection(namespace)
 	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed(live), nil)
-	if err == nil && live != nil && len(drawn.Rows) == 0 && f.service.Name != "" {
+	switch {
+	case err != nil || live == nil || len(drawn.Rows) > 0:
+	case f.service.Name == "":
+		err = check.NamespaceExists(input.Reader(), namespace)
+	default:
 		if _, absent := mesh.FindService(input.Reader(), f.service); errors.Is(absent, mesh.ErrNotFound) {
 			err = nowhere(live, f.service)
 		}
@@ -171,17 +184,14 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, *cluster.Clust
 	if err != nil {
 		return nil, nil, "", err
 	}
-	selection, title := f.selection(live.Current)
-	var fallback []string
-	if !f.allNamespaces {
-		fallback = []string{live.Current}
-	}
+	namespace := f.asked(live.Current)
+	selection, title := f.selection(namespace)
 	if f.service.Name == "" {
 		if err := live.Preload(selection.Namespace, true); err != nil {
 			return nil, nil, "", err
 		}
 	}
-	objects, err := live.Routes(fallback...)
+	objects, err := live.Routes(namespace)
 	if err != nil {
 		return nil, nil, "", err
 	}

@@ -156,7 +156,7 @@ func (f *verifyFlags) compare(ctx context.Context, given *proxies.Given) (*repor
 	if f.from == "" && given.Client == "" && given.Mesh == mesh.Istio {
 		return nil, errors.New("the proxy's namespace is not known; specify it with --from")
 	}
-	now, err := check.LoadTraffic(ctx, options)
+	now, err := check.LoadTraffic(ctx, options, "")
 	if err != nil {
 		return nil, err
 	}

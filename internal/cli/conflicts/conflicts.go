@@ -70,11 +70,7 @@ type Route struct {
 // Find lists the bound ports of the cluster's Services in the namespace, or in all if it
 // is empty. What may not be read is left out.
 func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
-	var fallback []string
-	if namespace != "" {
-		fallback = []string{namespace}
-	}
-	objects, err := cluster.Routes(fallback...)
+	objects, err := cluster.Routes(namespace)
 	if err != nil {
 		return nil, err
 	}
