@@ -30,8 +30,8 @@ const (
 // maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
 const maxNote = 1024
 
-// eventRecorder records Events on routes. The recorder merges those that repeat, and keeps the first note, so none has advice: it
-// may be wrong by then.
+// eventRecorder records Events on routes. The recorder merges those of one reason, whatever their notes, and keeps the first
+// note. So none has advice, which may be wrong by then, and one that something is resolved does not say what.
 type eventRecorder struct{ recorder events.EventRecorder }
 
 // recordTransition records an entry that was added, removed, or got another reason.
@@ -39,7 +39,7 @@ func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string,
 	route, parent := routeReference(key, version, uid), serviceReference(service)
 	if t.after.Type == "" {
 		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
-			shorten("no longer "+reasonOf(&t.before)+" on "+service.String()))
+			shorten("a problem on "+service.String()+" is resolved"))
 		return
 	}
 	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s",

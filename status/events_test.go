@@ -4,6 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/tools/events"
+
+	"github.com/gammaguard/gammaguard/internal/kube"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/test/hostile"
 )
 
@@ -12,5 +17,19 @@ func TestEventsOnlyShow(t *testing.T) {
 	note := shorten(hostile.Text)
 	if err := hostile.Check("text", note); err != nil || strings.ContainsAny(note, "\n\t") {
 		t.Errorf("%v: %q", err, note)
+	}
+}
+
+// TestResolvedIsTrueOfAll: the recorder counts an Event that says Resolved in the first one, so its note must be true of whatever
+// is resolved on that Service.
+func TestResolvedIsTrueOfAll(t *testing.T) {
+	recorder := events.NewFakeRecorder(2)
+	handler := eventRecorder{recorder}
+	for _, reason := range []string{desired.ConsumerRefused, desired.NamespaceNotGranted} {
+		handler.recordTransition(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "faces", Name: "cart"}, "v1", "", mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"},
+			transition{before: desired.Condition{Type: desired.Accepted, Reason: reason}})
+	}
+	if one, other := <-recorder.Events, <-recorder.Events; one != other || !strings.Contains(one, "Service shop/cart") {
+		t.Errorf("%q and then %q", one, other)
 	}
 }

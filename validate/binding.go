@@ -279,8 +279,17 @@ func (b Binding) Compare(c Binding) int {
 		strings.Compare(b.At.Scope.ConsumerNamespace, c.At.Scope.ConsumerNamespace), b.State.Compare(c.State), b.Route.CompareAge(c.Route))
 }
 
-// faulty reports whether the parentRef should not attach, whatever the mesh does.
-func (b *Binding) faulty() bool { return faultsOf[whetherAttached].Has(b.Fault) }
+// attachment returns why the parentRef should not attach, whatever the mesh does, and whatever else is wrong; or NoFault.
+func (b *Binding) attachment() Fault { return b.parent.ask(whetherAttached).fault }
+
+// detached reports whether there is such a reason.
+func (b *Binding) detached() bool { return b.attachment() != NoFault }
+
+// attaches reports whether there is none, and neither a missing grant nor a refusal is in force. Of one that is dormant, or
+// cannot be known, nobody knows.
+func (b *Binding) attaches() bool {
+	return !slices.Contains([]State{NoGrant, Refused, Dormant, Unknown}, b.State) && !b.detached()
+}
 
 // Unread is the reason for Unknown.
 const Unread = "it depends on objects that cannot be read"
@@ -306,7 +315,7 @@ func (b *Binding) Reason() (why, rule string) {
 		f = engine.Describe(b.Fault, b.parent)
 		switch {
 		case !b.State.InEffect():
-		case b.faulty():
+		case b.detached():
 			f.Problem += ", which " + engine.policy.Mesh.Title + " ignores"
 		default:
 			f.Problem += ", which is not enforced"

@@ -96,8 +96,10 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 		return err
 	}
 	before, after := p.engine.Table(p.before, service), p.engine.Table(p.after, service)
+	isRefused := func(b *Binding) bool { return b.Fault == ConsumerRefused }
+	isNot := func(b *Binding) bool { return !isRefused(b) }
 	for _, route := range routes {
-		refused, err := becomes(route, before, after, func(b *Binding) bool { return b.Fault == ConsumerRefused })
+		refused, err := becomes(route, before, after, isNot, isRefused)
 		if err != nil {
 			return err
 		}
@@ -109,21 +111,21 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 	return nil
 }
 
-// becomes returns the first binding of the route that is so in the table after a change, and for
-// no binding by the same parentRef in the one before; nil where there is none.
-func becomes(route *mesh.AttachedRoute, before, after *Table, so func(*Binding) bool) (*Binding, error) {
-	was, err := before.of(nil, route)
+// becomes returns the first binding of the route that is so in the table after a change, where all by the same parentRef
+// were otherwise in the one before; nil where there is none.
+func becomes(route *mesh.AttachedRoute, before, after *Table, was, is func(*Binding) bool) (*Binding, error) {
+	old, err := before.of(nil, route)
 	if err != nil {
 		return nil, err
 	}
-	is, err := after.of(nil, route)
+	now, err := after.of(nil, route)
 	if err != nil {
 		return nil, err
 	}
-	for i := range is {
-		same := func(b Binding) bool { return b.Ref == is[i].Ref && so(&b) }
-		if so(&is[i]) && !slices.ContainsFunc(was, same) {
-			return &is[i], nil
+	for i := range now {
+		not := func(b Binding) bool { return b.Ref == now[i].Ref && !was(&b) }
+		if is(&now[i]) && !slices.ContainsFunc(old, not) {
+			return &now[i], nil
 		}
 	}
 	return nil, nil

@@ -45,20 +45,19 @@ func (e *Engine) PreviewService(world mesh.Reader, old, now *mesh.Service) *Serv
 	return &ServiceChange{Old: old, New: now, Key: key, engine: e, before: as(old), after: as(now)}
 }
 
-// AddParents adds the routes with a parentRef to the Service that should not attach any more, also where the mesh ignores
-// the sectionName that selects no port. Those for which that was so before the change are left out, and so are those of
-// its namespace that AddUser finds.
+// AddParents adds the routes with a parentRef to the Service that attached before the change, and should not after it, also
+// where the mesh ignores the sectionName that selects no port. Those of its namespace that AddUser finds are left out.
 func (c *ServiceChange) AddParents() error {
 	routes, err := mesh.AttachedRoutes(c.before.world, c.Key, "")
 	if err != nil {
 		return err
 	}
 	for _, route := range slices.SortedFunc(slices.Values(routes), (*mesh.AttachedRoute).CompareAge) {
-		lost, err := becomes(route, c.before, c.after, (*Binding).faulty)
+		lost, err := becomes(route, c.before, c.after, (*Binding).attaches, (*Binding).detached)
 		switch {
 		case err != nil:
 			return err
-		case lost == nil, lost.Fault == ParentExternalName && route.Namespace == c.Key.Namespace:
+		case lost == nil, lost.attachment() == ParentExternalName && route.Namespace == c.Key.Namespace:
 		case route.Namespace == c.Key.Namespace:
 			c.Own = append(c.Own, route.String()+" "+c.loss(lost))
 		default:
@@ -85,7 +84,7 @@ func (c *ServiceChange) AddSenders(routes []*mesh.AttachedRoute) {
 
 // loss describes why the parentRef does not attach any more.
 func (c *ServiceChange) loss(b *Binding) string {
-	switch ref := b.parent.Ref; b.Fault {
+	switch ref := b.parent.Ref; b.attachment() {
 	case ParentHeadless:
 		return "has this Service as a parent, which cannot be headless"
 	case ParentProtocolMismatch:

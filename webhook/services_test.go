@@ -119,6 +119,72 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestServicesRefusing: a route that attached is counted, whatever refuses it once the Service that accepted it is another, or
+// gone. One that is refused already is not, and a change of keys alone is not previewed.
+func TestServicesRefusing(t *testing.T) {
+	const (
+		// What the namespace and the Service say.
+		open, denying = "", ", gammaguard.dev/consumer-routes: deny"
+		selecting     = "}, annotations: {gammaguard.dev/consumer-routes-from: a=b"
+		none          = ""
+		allow, deny   = ", labels: {gammaguard.dev/consumer-routes: allow}", ", labels: {gammaguard.dev/consumer-routes: deny}"
+		selects       = ", annotations: {gammaguard.dev/consumer-routes-from: kubernetes.io/metadata.name=web}"
+
+		http, other, alias = "{ports: [{port: 80}, {port: 81}]}", "{ports: [{port: 81}]}", "{type: ExternalName, externalName: a.test}"
+		gone               = ""
+
+		one  = "1 route of another namespace has this Service as a parent"
+		own  = "HTTPRoute shop/own has this Service as a parent"
+		port = "HTTPRoute shop/own selects port 80, which this change removes"
+	)
+	for _, test := range []struct {
+		name      string
+		byDefault mesh.ConsumerRoutes
+		namespace string
+		mode      mesh.Mode
+		was, is   string
+		spec      string
+		want      []string
+	}{
+		{"deleted", mesh.ConsumersAllowed, denying, mesh.Enforce, allow, none, gone, []string{own, one}},
+		{"deleted, and the namespace selects others", mesh.ConsumersAllowed, selecting, mesh.Enforce, selects, none, gone, []string{own, one}},
+		{"deleted, and the configuration refuses", mesh.ConsumersDenied, open, mesh.Enforce, allow, none, gone, []string{own, one}},
+		{"deleted, and it refused", mesh.ConsumersAllowed, open, mesh.Enforce, deny, none, gone, []string{own}},
+		{"deleted, and it refused, which was not in force", mesh.ConsumersAllowed, open, mesh.Audit, deny, none, gone, []string{own, one}},
+		{"deleted, and both refused", mesh.ConsumersAllowed, denying, mesh.Enforce, none, none, gone, []string{own}},
+		{"a port goes", mesh.ConsumersAllowed, denying, mesh.Enforce, allow, allow, other, []string{port, one}},
+		{"a port and the label go", mesh.ConsumersAllowed, denying, mesh.Enforce, allow, none, other, []string{port, one}},
+		{"an alias without the label", mesh.ConsumersAllowed, denying, mesh.Enforce, allow, none, alias, []string{
+			"spec.type: " + own + ", which cannot be of type ExternalName; change the route first (service-becomes-external-name)", one,
+		}},
+		{"the label goes", mesh.ConsumersAllowed, denying, mesh.Enforce, allow, none, http, nil},
+		{"it begins to refuse", mesh.ConsumersAllowed, open, mesh.Enforce, none, deny, http, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart, port: 80}]}}` + "\n---\n"
+			set := world(t, fmt.Sprintf(route+route, "own, namespace: shop", "visitor, namespace: web")+
+				"{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all"+test.namespace+"}}}\n---\n"+
+				"{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all, kubernetes.io/metadata.name: web, gammaguard.dev/mode: "+string(test.mode)+"}}}")
+			engine, err := validate.New(rules.Catalog(), &validate.Policy{Grants: mesh.GrantPolicy{ConsumerRoutes: test.byDefault}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := options(t, set)
+			o.Stored = storedRoutes{set, nil}
+			service := func(keys, spec string) string {
+				return strings.Replace(serviceObject("shop", spec), "name: cart", "name: cart"+keys, 1)
+			}
+			request := admission{operation: operationDelete, old: service(test.was, http)}
+			if test.spec != gone {
+				request.operation, request.object = operationUpdate, service(test.is, test.spec)
+			}
+			if diff := cmp.Diff(test.want, ask(t, previewServices(o, engine), request).Warnings, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestServiceDeletedAsBackend: the deletion of a Service tells which mesh routes have it as a backend alone, by name those
 // of its namespace, and is always admitted. No other change of a Service does.
 func TestServiceDeletedAsBackend(t *testing.T) {

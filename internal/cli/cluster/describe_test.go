@@ -140,6 +140,30 @@ desc-stranger   none       -            audit     label
 	}
 }
 
+// TestDescribeRefused: who reads that a parent refuses the route also reads that there is none, as its owner cannot label it.
+func TestDescribeRefused(t *testing.T) {
+	kubectl(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-closed, labels: {gammaguard.dev/consumer-routes: deny}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-caller, labels: {gammaguard.dev/grant: consumer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: here, namespace: desc-closed}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: desc-caller}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc-closed, name: here}, {group: "", kind: Service, namespace: desc-closed, name: gone}]}}
+`, "apply", "-f", "-")
+	_, stdout, stderr := run(t, "", "describe", "httproute/a", "-n", "desc-caller", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+	var d describe.OneRoute
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	const refuses = "namespace desc-closed refuses consumer routes"
+	for i, want := range []string{refuses, refuses + ", and Service desc-closed/gone does not exist"} {
+		if ports := d.Parents[i].Ports; len(ports) != 1 || ports[0].State != validate.Refused || ports[0].Reason != want {
+			t.Errorf("%+v, want %q", ports, want)
+		}
+	}
+}
+
 // TestDescribeImport: a ServiceImport is described as one, with the keys that have no effect on it.
 func TestDescribeImport(t *testing.T) {
 	kubectl(t, `

@@ -124,13 +124,16 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 	if err != nil {
 		return parent, err
 	}
-	service, _ := mesh.FindService(reader, key)
+	service, why := mesh.FindService(reader, key)
 	for i := range all {
 		b := &all[i]
 		if b.Route.String() != route.String() || b.Ref != index {
 			continue
 		}
 		port := bindings.RouteOf(b, 0, book)
+		if b.State == validate.Refused && errors.Is(why, mesh.ErrNotFound) { // a rule does not say so: in admission it would reveal it
+			port.Reason += ", and " + key.String() + " does not exist"
+		}
 		if b.State.InEffect() && port.Reason == "" && service != nil {
 			if port.Reason, port.Rule, err = ineffective(engine, reader, service, b); err != nil {
 				return parent, err
