@@ -25,6 +25,10 @@ type Found struct {
 	Path    string
 	Project *sets.Project
 	*sets.Found
+
+	// at returns where a path is in the version before, and now are the keys of sets that have others in the version after, by their own.
+	at  func(path string) (string, error)
+	now map[string]string
 }
 
 // DiffSets compares each set with the one of its kind and path in the version before; at returns where a path of the
@@ -44,30 +48,33 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		if err != nil {
 			return nil, err
 		}
-		d.sides[i] = &side{options, disk}
+		d.sides[i] = &side{version, options, disk}
 	}
-	if err := errors.Join(chooseAlike(before, after, at), regroup(before, after, at)); err != nil {
-		return nil, err
+	before.at, after.at = filepath.Abs, at
+	for _, step := range []func(before, after *Found) error{grow, chooseAlike, regroup} {
+		if err := step(before, after); err != nil {
+			return nil, err
+		}
 	}
 	if len(before.Sets) == 0 {
 		if err := after.None(); err != nil {
 			return nil, err
 		}
 	}
-	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
+	was, err := before.byKey(before.Sets, before.Bare)
 	if err != nil {
 		return nil, err
 	}
-	bare, err := byKey(at, after.Bare)
+	bare, err := after.byKey(after.Bare)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.leaveOut(before, after, at); err != nil {
+	if err := d.leaveOut(before, after); err != nil {
 		return nil, err
 	}
 	for i := range after.Sets {
 		set := &after.Sets[i]
-		key, err := keyOf(set, at)
+		key, err := after.key(set)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +88,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	for i := range before.Sets {
 		set := &before.Sets[i]
-		if key, err := keyOf(set, filepath.Abs); err == nil && was[key] == set && !d.aside[set] {
+		if key, err := before.key(set); err == nil && was[key] == set && !d.aside[set] {
 			if err := d.compare(ctx, set, bare[key]); err != nil {
 				return nil, err
 			}
@@ -140,6 +147,7 @@ type setsDiff struct {
 
 // side is a version.
 type side struct {
+	found   *Found
 	options *Options
 	disk    *source.Disk
 }
@@ -184,6 +192,12 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	if err := errors.Join(failed[:]...); err != nil {
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
+	}
+	if before != nil && after != nil {
+		was, err := keyOf(before, d.sides[0].found.at)
+		if now, failed := keyOf(after, d.sides[1].found.at); err == nil && failed == nil && was != now {
+			d.out.Notes = append(d.out.Notes, name+" is compared with "+nameOf(before)+" of the base: it is the same set with other paths")
+		}
 	}
 	d.moves(loads)
 	d.share(name, loads)

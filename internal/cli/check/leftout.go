@@ -14,27 +14,27 @@ import (
 )
 
 // chooseAlike has each version compare the named sets that the other one chose: what a set uses may be at PATH in one of them only.
-func chooseAlike(before, after *Found, at func(path string) (string, error)) error {
-	was, err := byKey(filepath.Abs, before.Sets)
-	now, failed := byKey(at, after.Sets)
-	in := func(chosen map[string]*sets.Set, at func(path string) (string, error)) func(*sets.Set) bool {
+func chooseAlike(before, after *Found) error {
+	was, err := before.byKey(before.Sets)
+	now, failed := after.byKey(after.Sets)
+	in := func(chosen map[string]*sets.Set, version *Found) func(*sets.Set) bool {
 		return func(set *sets.Set) bool {
-			key, err := keyOf(set, at)
+			key, err := version.key(set)
 			return err == nil && chosen[key] != nil
 		}
 	}
-	before.Choose(in(now, filepath.Abs))
-	after.Choose(in(was, at))
-	back, outside := after.back(at)
+	before.Choose(in(now, before))
+	after.Choose(in(was, after))
+	back, outside := after.back()
 	if err := errors.Join(err, failed, outside); err != nil {
 		return err
 	}
-	return errors.Join(before.have(after, was, at, at), after.have(before, now, filepath.Abs, back))
+	return errors.Join(before.have(after, was, after.at), after.have(before, now, back))
 }
 
 // back returns where a path of the version before is in this one.
-func (f *Found) back(at func(path string) (string, error)) (func(path string) (string, error), error) {
-	root, err := at(f.Path)
+func (f *Found) back() (func(path string) (string, error), error) {
+	root, err := f.at(f.Path)
 	return func(path string) (string, error) {
 		absolute, err := filepath.Abs(path)
 		within, outside := filepath.Rel(root, absolute)
@@ -44,7 +44,7 @@ func (f *Found) back(at func(path string) (string, error)) (func(path string) (s
 
 // have has the version, unless it names its sets, compare the kustomizations that were found in the other one to use a file at PATH, if it has them and did
 // not find the same. Those that it found are in chosen, by their keys, and to returns where a path of the other one is in it.
-func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(path string) (string, error)) error {
+func (f *Found) have(other *Found, chosen map[string]*sets.Set, to func(path string) (string, error)) error {
 	if f.Project.Names() {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(pat
 		if !set.Outside {
 			continue
 		}
-		name, err := keyOf(set, key)
+		name, err := other.key(set)
 		there, failed := moved(set, to)
 		if err := errors.Join(err, failed); err != nil {
 			return err
@@ -67,14 +67,14 @@ func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(pat
 }
 
 // regroup has a version before that names no sets be in the sets of files that the project of the one after names.
-func regroup(before, after *Found, at func(path string) (string, error)) error {
+func regroup(before, after *Found) error {
 	if before.Path == "" || before.Project.Names() {
 		return nil
 	}
 	var named []sets.Set
 	for i := range after.Sets {
 		if set := &after.Sets[i]; set.Named && set.Kind == report.Directory {
-			there, err := moved(set, at)
+			there, err := moved(set, after.at)
 			if err != nil {
 				return err
 			}
@@ -86,31 +86,31 @@ func regroup(before, after *Found, at func(path string) (string, error)) error {
 }
 
 // leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares.
-func (d *setsDiff) leaveOut(before, after *Found, at func(path string) (string, error)) error {
-	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
+func (d *setsDiff) leaveOut(before, after *Found) error {
+	was, err := before.byKey(before.Sets, before.Bare)
 	if err != nil {
 		return err
 	}
-	now, err := byKey(at, after.Sets, after.Bare)
+	now, err := after.byKey(after.Sets, after.Bare)
 	if err != nil {
 		return err
 	}
-	back, err := after.back(at)
+	back, err := after.back()
 	if err != nil {
 		return err
 	}
 	for range 2 { // what only a set that is left out used may be a set in the other version
 		for i := range before.Sets {
 			set := &before.Sets[i]
-			key, err := keyOf(set, filepath.Abs)
+			key, err := before.key(set)
 			if err := errors.Join(err, d.leave(0, set, after, back, now[key] != nil)); err != nil {
 				return err
 			}
 		}
 		for i := range after.Sets {
 			set := &after.Sets[i]
-			key, err := keyOf(set, at)
-			if err := errors.Join(err, d.leave(1, set, before, at, was[key] != nil)); err != nil {
+			key, err := after.key(set)
+			if err := errors.Join(err, d.leave(1, set, before, after.at, was[key] != nil)); err != nil {
 				return err
 			}
 		}

@@ -1,9 +1,18 @@
 package check
 
-import "github.com/gammaguard/gammaguard/internal/cli/sets"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
 
-// keyOf identifies a set by where its parts are.
-func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+)
+
+// places returns where the parts of a set are: of a chart, its directory first.
+func places(set *sets.Set, at func(string) (string, error)) (all []string, errs error) {
 	paths := []string{set.Path}
 	if set.Named && set.Files != nil {
 		paths = set.Files
@@ -11,23 +20,34 @@ func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
 	if set.Chart != nil {
 		paths = append([]string{set.Chart.Path}, set.Chart.Values...)
 	}
-	key := string(set.Kind)
 	for _, path := range paths {
 		place, err := at(path)
-		if err != nil {
-			return "", err
-		}
-		key += "\x00" + place
+		all, errs = append(all, place), errors.Join(errs, err)
 	}
-	return key, nil
+	return all, errs
+}
+
+// keyOf identifies a set by where its parts are.
+func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
+	all, err := places(set, at)
+	return string(set.Kind) + "\x00" + strings.Join(all, "\x00"), err
+}
+
+// key identifies a set in both versions.
+func (f *Found) key(set *sets.Set) (string, error) {
+	key, err := keyOf(set, f.at)
+	if now, grown := f.now[key]; grown {
+		key = now
+	}
+	return key, err
 }
 
 // byKey returns the sets by what identifies them.
-func byKey(at func(string) (string, error), lists ...[]sets.Set) (map[string]*sets.Set, error) {
+func (f *Found) byKey(lists ...[]sets.Set) (map[string]*sets.Set, error) {
 	all := map[string]*sets.Set{}
 	for _, list := range lists {
 		for i := range list {
-			key, err := keyOf(&list[i], at)
+			key, err := f.key(&list[i])
 			if err != nil {
 				return nil, err
 			}
@@ -35,4 +55,77 @@ func byKey(at func(string) (string, error), lists ...[]sets.Set) (map[string]*se
 		}
 	}
 	return all, nil
+}
+
+// grow has each set of the version before that the one after lacks count as the only one there that has the same and more, or less.
+func grow(before, after *Found) error {
+	was, err := before.byKey(before.Sets, before.Elsewhere)
+	now, failed := after.byKey(after.Sets, after.Elsewhere)
+	back, outside := after.back()
+	if err := errors.Join(err, failed, outside); err != nil {
+		return err
+	}
+	same := map[string][]string{}
+	for key, set := range was {
+		if now[key] != nil {
+			continue
+		}
+		for other, grown := range now {
+			if was[other] != nil {
+				continue
+			}
+			is, err := grew(before, after, set, grown, back)
+			if err != nil {
+				return err
+			}
+			if is {
+				same[key], same[other] = append(same[key], other), append(same[other], key)
+			}
+		}
+	}
+	before.now = map[string]string{}
+	for key := range was {
+		if others := same[key]; len(others) == 1 && len(same[others[0]]) == 1 {
+			before.now[key] = others[0]
+		}
+	}
+	return nil
+}
+
+// grew reports whether one of the sets of files has all that the other one has, or one of a chart has all values files of the other one, which has some,
+// and besides only such that the version of that lacks: with others that both versions have, it may be another environment.
+func grew(before, after *Found, set, grown *sets.Set, back func(string) (string, error)) (bool, error) {
+	was, err := places(set, before.at)
+	now, failed := places(grown, after.at)
+	if err := errors.Join(err, failed); err != nil || set.Kind != grown.Kind {
+		return false, err
+	}
+	switch {
+	case set.Kind == report.Directory:
+		return set.Named && grown.Named && (len(beside(was, now)) == 0 || len(beside(now, was)) == 0), nil
+	case set.Chart == nil || was[0] != now[0] || len(was) == 1 || len(now) == 1:
+		return false, nil
+	}
+	gone, added := beside(was[1:], now[1:]), beside(now[1:], was[1:])
+	if len(gone) > 0 && len(added) > 0 {
+		return false, nil
+	}
+	for i, path := range gone {
+		if gone[i], err = back(path); err != nil {
+			return false, err
+		}
+	}
+	for _, path := range slices.Concat(gone, added) {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// beside returns which of the paths are not the others, nor in them.
+func beside(paths, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) })
+	})
 }

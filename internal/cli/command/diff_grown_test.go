@@ -1,0 +1,89 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDiffOfGrownSets: a set that .gammaguard.yaml gives one more path, or one path less, is the same set. One that may be another environment is not.
+func TestDiffOfGrownSets(t *testing.T) {
+	const (
+		sets  = projectHeader + "sets:\n"
+		chart = "- {chart: chart, values: [chart/values-prod.yaml]}\n"
+		both  = "- {chart: chart, values: [chart/values-prod.yaml, chart/more.yaml]}\n"
+		plain = "- files: [plain]\n"
+		clean = "no change; "
+		pay   = "\n  any  pay-v2:80 100 %  →  pay-v3:80 100 %\n"
+	)
+	remove := func(name string) func() {
+		return func() {
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		name, before, after string
+		change              func()
+		args, want, note    string
+	}{
+		{
+			"one more values file", chart, both, func() { put(t, "chart/more.yaml", "backend: pay-v3\n") },
+			"", pay, "chart chart with chart/values-prod.yaml, chart/more.yaml is compared with chart HEAD:chart with HEAD:chart/values-prod.yaml", //nolint:dupword // kinds and names
+		},
+		{"of which PATH is one", chart, both, func() { put(t, "chart/more.yaml", "backend: pay-v3\n") }, "chart/more.yaml", strings.TrimPrefix(pay, "\n"), "is compared with"},
+		{"values are split", chart, both, func() { put(t, "chart/more.yaml", "backend: pay-v2\n") }, "", clean, "is compared with"},
+		{"one values file less", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", chart, remove("chart/old.yaml"), "", clean, "is compared with"},
+		{"values that both versions have", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "no change in what was compared; ", "the base has it too"},
+		{"other values", "- {chart: chart, values: [chart/old.yaml, chart/test.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/more.yaml]}\n", func() {
+			remove("chart/test.yaml")()
+			put(t, "chart/more.yaml", "backend: pay-v3\n")
+		}, "", "(new HTTPRoute shop/pay)", "moved from"},
+		{"no values", "- chart: chart\n", "- {chart: chart, values: [chart/more.yaml]}\n", func() { put(t, "chart/more.yaml", "backend: pay-v3\n") }, "", "(new HTTPRoute shop/pay)", "is not compared"},
+		{"two that it may be", chart, both + "- {chart: chart, values: [chart/values-prod.yaml, chart/most.yaml]}\n", func() {
+			put(t, "chart/more.yaml", "backend: pay-v3\n")
+			put(t, "chart/most.yaml", "backend: pay-v3\n")
+		}, "", "(new HTTPRoute shop/pay)", "is not compared"},
+		{
+			"one more directory", plain, "- files: [plain, new]\n", func() { put(t, "new/new.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new")) },
+			"", "\n1 Service, 1 change; 1 other ", "directory plain, new is compared with directory HEAD:plain",
+		},
+		{
+			"of which PATH is one", plain, "- files: [plain, new]\n", func() { put(t, "new/new.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new")) },
+			"new", "\n1 Service, 1 change; 1 other ", "is compared with",
+		},
+		{"files move to it", plain, "- files: [plain, new]\n", func() {
+			put(t, "new/web.yaml", contents(t, "plain/web.yaml"))
+			put(t, "plain/web.yaml", "")
+		}, "", clean, "is compared with"},
+		{"one more that was there", plain, "- files: [plain, there]\n", nil, "", "no change in what was compared; ", "there/there.yaml is not compared: the base has it too"},
+		{"one directory less", "- files: [plain, there]\n", plain, nil, "", "no change in what was compared; ", "there/there.yaml is not compared: it is still there"},
+		{"which is removed", "- files: [plain, there]\n", plain, remove("there"), "", "there-v1:80 100 %  →  no such Service (Service shop/there is no longer in the input)\n", "is compared with"},
+		{"the directory that has it", "- files: [plain/web.yaml]\n", plain, nil, "", clean, "is compared with"},
+		{"other files beside it", "- files: [plain, there]\n", "- files: [plain, new]\n", func() {
+			remove("there")()
+			put(t, "new/there.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "there"))
+		}, "", "(new HTTPRoute shop/web)", "moved from"},
+		{"two that it may be", "- files: [plain]\n- files: [there]\n", "- files: [plain, there]\n", nil, "", "(new HTTPRoute shop/web)", "moved from"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			deployed(t)
+			put(t, "there/there.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "there"))
+			put(t, "chart/old.yaml", "other: 1\n")
+			put(t, "chart/test.yaml", "backend: pay-v1\n")
+			put(t, ".gammaguard.yaml", sets+test.before)
+			commit(t)
+			put(t, ".gammaguard.yaml", sets+test.after)
+			if test.change != nil {
+				test.change()
+			}
+			got := run(t, "", append([]string{"diff", "--base-ref", "HEAD"}, strings.Fields(test.args)...)...)
+			compared := strings.Contains(test.note, "compared with")
+			if !strings.Contains(got.stdout, test.want) || !strings.Contains(got.stdout, test.note) || got.stderr != "" ||
+				compared && (strings.Contains(got.stdout, "not compared") || strings.Contains(got.stdout, "moved from") || strings.Contains(got.stdout, "new HTTPRoute shop/pay") || strings.Contains(got.stdout, "new HTTPRoute shop/web")) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
