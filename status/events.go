@@ -39,7 +39,7 @@ func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string,
 	route, parent := routeReference(key, version, uid), serviceReference(service)
 	if t.after.Type == "" {
 		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
-			shorten("a problem on "+service.String()+" is resolved"))
+			shorten("a problem on "+service.String()+" is no longer reported")) // or the mode of the namespace has changed
 		return
 	}
 	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s",

@@ -21,7 +21,7 @@ func TestEventsOnlyShow(t *testing.T) {
 }
 
 // TestResolvedIsTrueOfAll: the recorder counts an Event that says Resolved in the first one, so its note must be true of whatever
-// is resolved on that Service.
+// is no longer reported of that Service, also where it is only the mode that has changed.
 func TestResolvedIsTrueOfAll(t *testing.T) {
 	recorder := events.NewFakeRecorder(2)
 	handler := eventRecorder{recorder}
@@ -29,7 +29,7 @@ func TestResolvedIsTrueOfAll(t *testing.T) {
 		handler.recordTransition(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "faces", Name: "cart"}, "v1", "", mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"},
 			transition{before: desired.Condition{Type: desired.Accepted, Reason: reason}})
 	}
-	if one, other := <-recorder.Events, <-recorder.Events; one != other || !strings.Contains(one, "Service shop/cart") {
+	if one, other := <-recorder.Events, <-recorder.Events; one != other || !strings.HasSuffix(one, "a problem on Service shop/cart is no longer reported") {
 		t.Errorf("%q and then %q", one, other)
 	}
 }
