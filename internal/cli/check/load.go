@@ -266,7 +266,9 @@ func (l *loader) count() {
 				seen[document.Key.Namespace] = true
 				written := *document.Object // it is decoded again, with what is stored
 				if written.DecodeRoute() == nil {
-					maps.Copy(seen, l.namedBy(written.Route))
+					for _, namespace := range NamedBy(written.Route, l.engine.Policy().Mesh) {
+						seen[namespace] = true
+					}
 				}
 			case document.Key.Kind == mesh.ServiceKind && document.Key.Group == "":
 				seen[document.Key.Namespace] = true
@@ -276,16 +278,16 @@ func (l *loader) count() {
 	l.namespaces = slices.Sorted(maps.Keys(seen))
 }
 
-// namedBy returns the namespaces of the Services that the route names.
-func (l *loader) namedBy(route *mesh.Route) map[string]bool {
-	named, own := map[string]bool{}, route.Metadata.Namespace
+// NamedBy returns the namespaces of the Services that the route names, where others may have a say in what becomes of it.
+func NamedBy(route *mesh.Route, profile *mesh.Profile) (named []string) {
+	own := route.Metadata.Namespace
 	for i := range route.Spec.ParentRefs {
-		if ref := &route.Spec.ParentRefs[i]; ref.Class(l.engine.Policy().Mesh) != mesh.GatewayParent {
-			named[ref.Service(own).Namespace] = true
+		if ref := &route.Spec.ParentRefs[i]; ref.Class(profile) != mesh.GatewayParent {
+			named = append(named, ref.Service(own).Namespace)
 		}
 	}
 	for b := range route.Backends() {
-		named[b.Ref.Service(own).Namespace] = true
+		named = append(named, b.Ref.Service(own).Namespace)
 	}
 	return named
 }

@@ -145,7 +145,7 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 		return nil, nil, "", err
 	}
 	if live != nil && len(list.Items)+len(list.Unknown) == 0 {
-		if err := check.NamespaceExists(input.Reader(), namespace); err != nil {
+		if err := unseen(live, input.Reader(), namespace); err != nil {
 			return nil, nil, "", err
 		}
 	}

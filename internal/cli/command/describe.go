@@ -121,6 +121,16 @@ func nowhere(live *cluster.Cluster, key mesh.ServiceKey) error {
 	return fmt.Errorf("%s does not exist, and no route names it%s", key, otherServices(live, key))
 }
 
+// unseen returns why nothing was found about a namespace, empty for all, if that is not that it has no routes: the reader of files and a cluster lacks
+// the namespace, or nothing can be listed there.
+func unseen(live *cluster.Cluster, reader mesh.Reader, namespace string) error {
+	if err := check.NamespaceExists(reader, namespace); err != nil {
+		return err
+	}
+	_, err := live.Routes(namespace)
+	return err
+}
+
 // otherServices lists the Services of the namespace, as far as the user can list them.
 func otherServices(live *cluster.Cluster, key mesh.ServiceKey) string {
 	services, err := live.Services(key.Namespace)
@@ -156,7 +166,7 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 			others = append(others, object.Route.Kind.Name()+" "+object.Key.Name)
 			continue
 		}
-		d, err := describe.FindRoute(live, routes, configuration, ownControllers(configuration), object)
+		d, err := describe.FindRoute(live, configuration, ownControllers(configuration), object)
 		if err != nil {
 			return nil, err
 		}

@@ -164,13 +164,11 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 	}
 	selection, title := f.selection(namespace)
 	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed(live), nil)
-	switch {
-	case err != nil || live == nil || len(drawn.Rows) > 0:
-	case f.service.Name == "":
-		err = check.NamespaceExists(input.Reader(), namespace)
-	default:
-		if _, absent := mesh.FindService(input.Reader(), f.service); errors.Is(absent, mesh.ErrNotFound) {
-			err = nowhere(live, f.service)
+	if err == nil && live != nil && len(drawn.Rows) == 0 {
+		if err = unseen(live, input.Reader(), namespace); err == nil && f.service.Name != "" {
+			if _, absent := mesh.FindService(input.Reader(), f.service); errors.Is(absent, mesh.ErrNotFound) {
+				err = nowhere(live, f.service)
+			}
 		}
 	}
 	return drawn, live, title, err

@@ -156,7 +156,10 @@ func (f *verifyFlags) compare(ctx context.Context, given *proxies.Given) (*repor
 	if f.from == "" && given.Client == "" && given.Mesh == mesh.Istio {
 		return nil, errors.New("the proxy's namespace is not known; specify it with --from")
 	}
-	now, err := check.LoadTraffic(ctx, options, "")
+	now, err := check.LoadTraffic(ctx, options, append(given.Namespaces(), f.from, "")...)
+	if err == nil && options.Cluster != nil {
+		err = check.NamespaceExists(now.Reader(), f.from)
+	}
 	if err != nil {
 		return nil, err
 	}

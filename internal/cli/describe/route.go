@@ -64,11 +64,15 @@ type Parent struct {
 	Ports []bindings.Route `json:"ports,omitempty"`
 }
 
-// FindRoute describes the route, which is one of the routes of the cluster. Own are the controllers
+// FindRoute describes a route of the cluster. Own are the controllers
 // whose entries in status are gammaguard's.
-func FindRoute(cluster check.Cluster, routes []*manifest.Object, configuration *config.GuardConfiguration, own []string, object *manifest.Object) (*OneRoute, error) {
+func FindRoute(cluster check.Cluster, configuration *config.GuardConfiguration, own []string, object *manifest.Object) (*OneRoute, error) {
 	policy := configuration.Policy()
 	engine, err := validate.New(rules.Catalog(), policy)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := cluster.Routes(append(check.NamedBy(object.Route, policy.Mesh), object.Key.Namespace)...)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,16 @@ func (g *Given) Services() []mesh.ServiceKey { return g.source.services() }
 // Clients returns the namespaces whose clients have routes of their own on a Service.
 func (g *Given) Clients(of mesh.ServiceKey) []string { return g.source.clients(of) }
 
+// Namespaces returns those of the Services and of the clients.
+func (g *Given) Namespaces() []string {
+	all := []string{g.Client}
+	for _, service := range g.Services() {
+		all = append(append(all, service.Namespace), g.Clients(service)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // At returns what clients in the namespace are given for a Service port; nil for nothing.
 func (g *Given) At(world World, service *mesh.Service, port mesh.Port, from string) (*Port, error) {
 	return g.source.at(world, service, port, from)

@@ -62,8 +62,11 @@ type comparison struct {
 func (c *comparison) service(key mesh.ServiceKey) error {
 	service, err := mesh.FindService(c.Reader, key)
 	switch {
-	case errors.Is(err, mesh.ErrUnknown), errors.Is(err, mesh.ErrNotFound):
-		c.out.Skip(key.String(), "the input has no such Service")
+	case errors.Is(err, mesh.ErrUnknown):
+		c.out.Skip(key.String(), "the Service is not in the input, or you cannot read it")
+		return nil
+	case errors.Is(err, mesh.ErrNotFound):
+		c.out.Skip(key.String(), "there is no such Service")
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", key, err)
