@@ -196,7 +196,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	if before != nil && after != nil {
 		was, err := keyOf(before, d.sides[0].found.at)
 		if now, failed := keyOf(after, d.sides[1].found.at); err == nil && failed == nil && was != now {
-			d.out.Notes = append(d.out.Notes, name+" is compared with "+nameOf(before)+" of the base: it is the same set with other paths")
+			d.out.Notes = append(d.out.Notes, name+" is compared with "+nameOf(before)+" of the base")
 		}
 	}
 	d.moves(loads)

@@ -2,8 +2,6 @@ package check
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,7 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
-// places returns where the parts of a set are: of a chart, its directory first.
+// places returns where the parts of a set are: of a chart, its directory first; of files, whatever their order.
 func places(set *sets.Set, at func(string) (string, error)) (all []string, errs error) {
 	paths := []string{set.Path}
 	if set.Named && set.Files != nil {
@@ -23,6 +21,9 @@ func places(set *sets.Set, at func(string) (string, error)) (all []string, errs 
 	for _, path := range paths {
 		place, err := at(path)
 		all, errs = append(all, place), errors.Join(errs, err)
+	}
+	if set.Kind == report.Directory {
+		slices.Sort(all)
 	}
 	return all, errs
 }
@@ -61,8 +62,7 @@ func (f *Found) byKey(lists ...[]sets.Set) (map[string]*sets.Set, error) {
 func grow(before, after *Found) error {
 	was, err := before.byKey(before.Sets, before.Elsewhere)
 	now, failed := after.byKey(after.Sets, after.Elsewhere)
-	back, outside := after.back()
-	if err := errors.Join(err, failed, outside); err != nil {
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
 	same := map[string][]string{}
@@ -74,7 +74,7 @@ func grow(before, after *Found) error {
 			if was[other] != nil {
 				continue
 			}
-			is, err := grew(before, after, set, grown, back)
+			is, err := grew(before, after, set, grown)
 			if err != nil {
 				return err
 			}
@@ -92,40 +92,26 @@ func grow(before, after *Found) error {
 	return nil
 }
 
-// grew reports whether one of the sets of files has all that the other one has, or one of a chart has all values files of the other one, which has some,
-// and besides only such that the version of that lacks: with others that both versions have, it may be another environment.
-func grew(before, after *Found, set, grown *sets.Set, back func(string) (string, error)) (bool, error) {
+// grew reports whether one of the sets of files has all that the other one has, or one of a chart all values files of the other one, which has some;
+// or whether one is a kustomization, and the other one the files of its directory.
+func grew(before, after *Found, set, grown *sets.Set) (bool, error) {
 	was, err := places(set, before.at)
 	now, failed := places(grown, after.at)
-	if err := errors.Join(err, failed); err != nil || set.Kind != grown.Kind {
+	if err := errors.Join(err, failed); err != nil {
 		return false, err
 	}
-	switch {
+	switch kinds := []report.SetKind{set.Kind, grown.Kind}; {
+	case set.Kind != grown.Kind:
+		return !slices.Contains(kinds, report.Chart) && slices.Equal(was, now), nil
 	case set.Kind == report.Directory:
-		return set.Named && grown.Named && (len(beside(was, now)) == 0 || len(beside(now, was)) == 0), nil
-	case set.Chart == nil || was[0] != now[0] || len(was) == 1 || len(now) == 1:
-		return false, nil
+		return set.Named && grown.Named && (have(was, now) || have(now, was)), nil
 	}
-	gone, added := beside(was[1:], now[1:]), beside(now[1:], was[1:])
-	if len(gone) > 0 && len(added) > 0 {
-		return false, nil
-	}
-	for i, path := range gone {
-		if gone[i], err = back(path); err != nil {
-			return false, err
-		}
-	}
-	for _, path := range slices.Concat(gone, added) {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return false, err
-		}
-	}
-	return true, nil
+	return set.Chart != nil && was[0] == now[0] && len(was) > 1 && len(now) > 1 && (have(was[1:], now[1:]) || have(now[1:], was[1:])), nil
 }
 
-// beside returns which of the paths are not the others, nor in them.
-func beside(paths, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		return slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) })
+// have reports whether each of the paths is one of the others, or is in one.
+func have(others, paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		return !slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) })
 	})
 }

@@ -35,7 +35,13 @@ func TestDiffOfGrownSets(t *testing.T) {
 		{"of which PATH is one", chart, both, func() { put(t, "chart/more.yaml", "backend: pay-v3\n") }, "chart/more.yaml", strings.TrimPrefix(pay, "\n"), "is compared with"},
 		{"values are split", chart, both, func() { put(t, "chart/more.yaml", "backend: pay-v2\n") }, "", clean, "is compared with"},
 		{"one values file less", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", chart, remove("chart/old.yaml"), "", clean, "is compared with"},
-		{"values that both versions have", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "no change in what was compared; ", "the base has it too"},
+		{"values that both versions have", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "\n  any  pay-v1:80 100 %  →  pay-v2:80 100 %\n", "is compared with"},
+		{"two environments of the one", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/test.yaml]}\n" + "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "no change in what was compared; ", "the base has it too"},
+		{"another order", "- files: [plain, there]\n", "- files: [there, plain]\n", nil, "", clean, ""},
+		{"a kustomization in its place", plain, "- kustomization: plain\n", func() {
+			put(t, "plain/kustomization.yaml", "resources: [web.yaml]\n")
+			put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "web-v2"))
+		}, "", "\n  any  web-v1:80 100 %  →  web-v2:80 100 %\n", "kustomization plain is compared with directory HEAD:plain of the base"},
 		{"other values", "- {chart: chart, values: [chart/old.yaml, chart/test.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/more.yaml]}\n", func() {
 			remove("chart/test.yaml")()
 			put(t, "chart/more.yaml", "backend: pay-v3\n")
