@@ -139,7 +139,7 @@ func TestIgnoresAreBounded(t *testing.T) {
 		sets  int
 		want  string
 	}{
-		"few":        {map[string]string{".gitignore": "m\n", "n/" + own: "*\n!a.yaml\n"}, 1, ""},
+		"few":        {map[string]string{".gitignore": "m/a.yaml\n", "n/" + own: "*\n!a.yaml\n"}, 1, ""},
 		"large":      {map[string]string{own: "m\n#" + strings.Repeat("x", 1<<20)}, 2, own + unheeded + "it is larger than 1 MiB"},
 		"many":       {map[string]string{own: "m\n" + many + many}, 2, own + unheeded + tooMany},
 		"in all":     {map[string]string{own: many, "m/" + own: "*\n" + many}, 2, "m/" + own + unheeded + tooMany},

@@ -152,6 +152,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		switch {
 		case err != nil:
 			return err
+		case other.IsOther(at):
 		case why == "":
 			kept = append(kept, file)
 		default:

@@ -92,7 +92,7 @@ func newDiff() *cobra.Command {
 	}
 	set := cmd.Flags()
 	flags.add(cmd)
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, one directory with another version of PATH; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
+	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, another version of PATH, which is a directory, or a file that is then compared alone; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
@@ -178,6 +178,8 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return nil
 	case !named && len(f.base) > 0 && (len(f.base) > 1 || len(f.paths) > 1):
 		return errors.New("to compare what is deployed in two directories, specify one PATH and one --base")
+	case !named && len(f.base) == 1 && len(f.paths) == 1 && isFile(f.base[0]) != isFile(f.paths[0]):
+		return errors.New("PATH and --base must be two files, or two directories")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
 	case stdin && slices.Contains(f.base, source.Stdin):

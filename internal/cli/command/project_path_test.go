@@ -330,6 +330,9 @@ func TestPathFile(t *testing.T) {
 	if got := run(t, "", "diff", "--base", "plain/web.yaml", "plain/more.yaml"); !strings.Contains(got.stdout, "Service shop/web is no longer in the input") {
 		t.Errorf("two files: %+v", got)
 	}
+	if got := run(t, "", "diff", "--base", "plain", "plain/more.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: PATH and --base must be two files, or two directories\n") {
+		t.Errorf("a file and a directory: %+v", got)
+	}
 	put(t, "base/more.yaml", contents(t, "plain/more.yaml"))
 	if got := run(t, "", "check", "base/more.yaml", "base/kustomization.yaml", "plain/values.yaml", "plain"); !strings.Contains(got.stdout, "not checked: base/more.yaml: ") || !strings.Contains(got.stdout, "1 file that is not a manifest: plain/values.yaml\n") {
 		t.Errorf("paths that overlap: %+v", got)
@@ -345,5 +348,54 @@ func TestPathFile(t *testing.T) {
 		if got := run(t, "", "check", "--fail-on", "warn", path, "plain"); got.code != ExitClean || !strings.Contains(got.stdout, "0 routes in 0 files: ") || strings.Count(got.stdout, "plain/web.yaml") > 1 {
 			t.Errorf("ignored %s: %+v", path, got)
 		}
+	}
+}
+
+// TestPathFileOfCluster: a file that declares the same as others of its directory, as one for each cluster does, is without these, also where only
+// one version has it.
+func TestPathFileOfCluster(t *testing.T) {
+	deployed(t)
+	dev := contents(t, "plain/web.yaml")
+	put(t, "rendered/dev.yaml", dev)
+	put(t, "rendered/prod.yaml", dev)
+	put(t, "rendered/shared.yaml", strings.ReplaceAll(dev, "web", "shared"))
+	commit(t)
+	put(t, "rendered/dev.yaml", strings.Replace(dev, "{ports", "{clusterIP: None, ports", 1))
+	put(t, "rendered/new.yaml", dev)
+	if got := run(t, "", "check", "rendered/dev.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") || strings.Contains(got.stdout, "object-duplicate") || !strings.Contains(got.stdout, "\n2 routes in 2 files: ") {
+		t.Errorf("check: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") {
+		t.Errorf("diff: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/new.yaml"); !strings.Contains(got.stdout, "Service shop/web is not in the base") || strings.Contains(got.stdout, "not compared") || strings.Contains(got.stdout, "removed") {
+		t.Errorf("diff of a new one: %+v", got)
+	}
+}
+
+// TestPathFileLeftAside: of the directory of a PATH, diff leaves out what only one version leaves aside, and check reads what git ignores if it ignores the
+// PATH, too.
+func TestPathFileLeftAside(t *testing.T) {
+	deployed(t)
+	put(t, "plain/more.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "more"))
+	put(t, "build/a/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "a"))
+	put(t, "build/a/more.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "b"))
+	commit(t)
+	put(t, ".gammaguardignore", "plain/\n")
+	put(t, ".gitignore", "build/\n")
+	put(t, "plain/more.yaml", strings.ReplaceAll(contents(t, "plain/more.yaml"), "more-v1", "more-v2"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", ".gammaguardignore", "plain/more.yaml"); got.code != ExitClean || strings.Contains(got.stdout, "no such Service") || !strings.Contains(got.stdout, "not compared") {
+		t.Errorf("diff: %+v", got)
+	}
+	for _, path := range []string{"build/a/web.yaml", "build", "build/a"} {
+		if got := run(t, "", "check", path); !strings.Contains(got.stdout, "\n2 routes in 2 files: ") {
+			t.Errorf("check %s: %+v", path, got)
+		}
+	}
+	if got := runIn(t, "build/a", "check"); !strings.Contains(got.stdout, "\n2 routes in 2 files: ") {
+		t.Errorf("check there: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "build/a/web.yaml"); got.code != ExitClean || !strings.Contains(got.stdout, "no change; 2 request classes unchanged") {
+		t.Errorf("diff of what git ignores: %+v", got)
 	}
 }

@@ -160,10 +160,10 @@ func (t *Tree) NamedIn(text string) string {
 	const separator = string(filepath.Separator)
 	if here, err := os.Getwd(); err == nil {
 		if relative, err := filepath.Rel(here, t.files()); err == nil {
-			text = strings.ReplaceAll(text, relative+separator, t.revision+":")
+			text = strings.ReplaceAll(strings.ReplaceAll(text, relative+separator, t.revision+":"), relative, t.revision+":.")
 		}
 	}
-	return strings.ReplaceAll(text, t.files()+separator, t.revision+":")
+	return strings.ReplaceAll(strings.ReplaceAll(text, t.files()+separator, t.revision+":"), t.files(), t.revision+":.")
 }
 
 // Remove removes the temporary folder.

@@ -110,6 +110,29 @@ func TestCheckoutOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestNamedIn: files of the revision, and its root, are named as git does, by whatever way to them.
+func TestNamedIn(t *testing.T) {
+	repository(t)
+	tree, err := revision.Checkout(t.Context(), "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Remove() //nolint:errcheck // it is temporary
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	way, err := filepath.Rel(here, tree.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{tree.Root(), way} {
+		if got := tree.NamedIn("directory " + root + ", " + root + "/a.yaml: broken"); got != "directory base:., base:a.yaml: broken" {
+			t.Errorf("%s: %s", root, got)
+		}
+	}
+}
+
 // TestHostileConfiguration: the repository's own configuration has git start nothing.
 func TestHostileConfiguration(t *testing.T) {
 	top := repository(t)

@@ -34,7 +34,7 @@ func discover(ctx context.Context, disk *source.Disk, root, namespace string, pa
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, others: map[string]bool{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
 		seen: map[string]bool{}, held: map[string]bool{}, besides: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
@@ -47,7 +47,9 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return nil, err
 		}
 		if source.IsManifest(path) && !isFolder(path) { // also where only another version has it
-			d.besides[filepath.Dir(filepath.Clean(path))] = true
+			where, _ := d.ignored(path, false)
+			folder := filepath.Dir(filepath.Clean(path))
+			d.besides[folder] = d.besides[folder] || where == ignoredByGit
 		}
 	}
 	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
@@ -95,7 +97,7 @@ type discovery struct {
 	kustomizations []kustomization
 	folders        map[string]*folder
 	// seen are the files and folders that were looked at, and held those files that are left aside: paths may overlap. besides are the folders of
-	// the paths that are manifests. inChart says which folders are parts of charts.
+	// the paths that are manifests, and whether .gitignore names one. inChart says which folders are parts of charts.
 	seen, held, besides map[string]bool
 	inChart             map[string]chartPart
 	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
@@ -167,6 +169,7 @@ func PassedOver(name string) bool {
 }
 
 func (d *discovery) walk(root string) error {
+	git := false // whoever names a path wants it, also if git ignores it
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return err
@@ -178,14 +181,19 @@ func (d *discovery) walk(root string) error {
 			d.hidden(path, "cannot be read: "+err.Error())
 			return nil //nolint:nilerr // the others are judged all the same
 		}
-		where, by := d.ignored(path, entry.IsDir())
+		at := path
+		if path == root {
+			at = absolute(path)
+		}
+		where, by := d.ignored(at, entry.IsDir())
+		git = git || path == root && where == ignoredByGit
 		switch {
-		case path == root && where != leftAside && entry.IsDir(): // whoever names a path wants it, unless a pattern of ours leaves it aside
+		case path == root && where != leftAside && entry.IsDir():
 			return d.folder(path)
 		case path == root && where != leftAside:
 			d.file(filepath.Clean(path))
 			return nil
-		case where != inSight:
+		case where != inSight && (where != ignoredByGit || !git):
 			d.leaveAside(path, where, by)
 			if entry.IsDir() {
 				return filepath.SkipDir
@@ -197,43 +205,6 @@ func (d *discovery) walk(root string) error {
 		}
 		return nil
 	})
-}
-
-// leaveAside notes what is not looked at for sets.
-func (d *discovery) leaveAside(path string, where place, by ignorePattern) {
-	if absolute, err := filepath.Abs(path); err == nil && where != passedOver {
-		d.aside[absolute] = cmp.Or(filepath.ToSlash(by.file), gitIgnore)
-	}
-	d.lookForHidden(path, where, by)
-}
-
-// leaveAsideOf notes what our patterns leave aside of the folders of a named set. What is below the paths was looked at.
-func (d *discovery) leaveAsideOf(set *Set, paths []string) {
-	for _, root := range set.Files {
-		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || path == root || cmp.Or(d.ctx.Err(), d.err) != nil {
-				return nil //nolint:nilerr // who reads the set says so
-			}
-			by, own := d.matchOwn(d.ignoresOf(filepath.Dir(path)), path, entry.IsDir())
-			if !own || slices.Contains(set.Files, path) {
-				return nil
-			}
-			absolute, err := filepath.Abs(path)
-			if err != nil {
-				return err
-			}
-			set.Aside[absolute] = true
-			looked := slices.ContainsFunc(paths, func(folder string) bool { return Below(path, folder) })
-			if !looked && d.IgnoredBy(path) == "" { // else it is noted already
-				d.leaveAside(path, leftAside, by)
-			}
-			d.aside[absolute] = filepath.ToSlash(by.file)
-			if entry.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		})
-	}
 }
 
 // Below reports whether the path is the folder, or is in it.

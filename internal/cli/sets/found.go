@@ -35,6 +35,8 @@ type Found struct {
 	makers  []maker
 	// aside are the files and folders that a pattern leaves aside, by their absolute paths, and the file of the pattern.
 	aside map[string]string
+	// others are the files that are in place of one that is a path, such as those for another cluster, by their absolute paths.
+	others map[string]bool
 	// named are the files and folders that kustomizations name for anything, by their absolute paths.
 	named map[string]bool
 	// patterns are those of ours that were read, each with its file's absolute path.
@@ -104,6 +106,9 @@ func (f *Found) HasPattern(file, pattern string) bool {
 	absolute, err := filepath.Abs(file)
 	return err == nil && f.patterns[[2]string{absolute, pattern}]
 }
+
+// IsOther reports whether the file is in place of one that is a path: both declare the same object.
+func (f *Found) IsOther(path string) bool { return f.others[absolute(path)] }
 
 // IgnoredBy returns the file with the pattern by which the path, or a folder above it, was left aside; empty for none.
 func (f *Found) IgnoredBy(path string) string {

@@ -64,6 +64,11 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 		}
 	}
 	for i := range f.makers {
+		if m := &f.makers[i]; filepath.Base(m.file) != source.ChartFile {
+			u.look(ctx, build.Real(m.folder))
+		}
+	}
+	for i := range f.makers {
 		m := &f.makers[i]
 		if ctx.Err() != nil {
 			break
@@ -76,7 +81,7 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 		if filepath.Base(m.file) == source.ChartFile {
 			left, note = u.chart(m)
 		} else {
-			left = u.kustomization(ctx, m)
+			left = u.kustomization(m)
 		}
 		switch {
 		case note:
@@ -112,9 +117,9 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	return nil, true
 }
 
-// remedy is what to do about one of which no set has anything.
+// remedy is what to do about one of which no set has anything, and that no other one uses.
 func (u *unmade) remedy(m *maker) string {
-	if !u.projected || m.place != inSight {
+	if !u.projected || m.place != inSight || len(u.users[build.Real(m.folder)]) > 0 {
 		return ""
 	}
 	return "; " + addSet + ", or list in " + guardIgnore
@@ -210,7 +215,7 @@ func isFile(path string) bool {
 }
 
 // kustomization returns why a kustomization is not checked, if it may make routes.
-func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
+func (u *unmade) kustomization(m *maker) *report.Skipped {
 	switch {
 	case u.taken.Built(u.disk.Resolved(m.file)):
 		return nil
@@ -218,7 +223,6 @@ func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
 		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
 	}
 	folder := build.Real(m.folder)
-	u.look(ctx, folder)
 	if !u.may[folder] && m.place == inSight { // else it is one of dependencies
 		if remote := u.remotes.Find(m.folder); remote != nil {
 			u.mark(folder)
