@@ -387,6 +387,9 @@ func TestPathFileLeftAside(t *testing.T) {
 	if got := run(t, "", "diff", "--base-ref", "HEAD", ".gammaguardignore", "plain/more.yaml"); got.code != ExitClean || strings.Contains(got.stdout, "no such Service") || !strings.Contains(got.stdout, "not compared") {
 		t.Errorf("diff: %+v", got)
 	}
+	if got := run(t, "", "check", ".gammaguardignore"); !strings.Contains(got.stdout, "its pattern \"plain/\" ignores 2 files") || strings.Contains(got.stdout, "not a manifest") {
+		t.Errorf("the patterns: %+v", got)
+	}
 	for _, path := range []string{"build/a/web.yaml", "build", "build/a"} {
 		if got := run(t, "", "check", path); !strings.Contains(got.stdout, "\n2 routes in 2 files: ") {
 			t.Errorf("check %s: %+v", path, got)

@@ -330,7 +330,7 @@ func (d *discovery) file(path string) {
 func (d *discovery) template(path string, may bool) {
 	const reason = "a template outside a chart; render it first"
 	if may {
-		d.hidden(path, reason+", or name it in "+guardIgnore)
+		d.hidden(path, reason+", or name it in "+source.GuardIgnore)
 	} else {
 		d.skip(path, reason)
 	}

@@ -213,12 +213,12 @@ func (f *Found) projected() bool {
 
 // reason is why a file is not checked, and what to do about it.
 func (f *Found) reason(h *holder, all *source.Taken) string {
-	remedy := "check with -f, or list in " + guardIgnore
+	remedy := "check with -f, or list in " + source.GuardIgnore
 	folder := filepath.Dir(h.path)
 	beside := build.KustomizationFile(folder)
 	switch managed := beside != folder && beside != h.path; {
 	case h.template:
-		remedy = addValues("it", f.projected()) + ", or list in " + guardIgnore
+		remedy = addValues("it", f.projected()) + ", or list in " + source.GuardIgnore
 	case h.place != inSight:
 	case managed && !f.named[absolute(h.path)] && (all.Built(f.disk.Resolved(beside)) || !f.projected()):
 		remedy = "add it to resources or patches in " + filepath.Base(beside) + ", " + remedy

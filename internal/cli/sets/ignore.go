@@ -17,11 +17,8 @@ import (
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
-// gitIgnore and guardIgnore name files and folders that are not looked at, as git reads them.
-const (
-	gitIgnore   = ".gitignore"
-	guardIgnore = ".gammaguardignore"
-)
+// gitIgnore names files and folders that are not looked at, and so does source.GuardIgnore, as git reads them.
+const gitIgnore = ".gitignore"
 
 // maxCompared is how often 16 bytes of a pattern are compared with 16 bytes of a path, in all: each takes about 0.1 microseconds, and
 // three times that at worst.
@@ -63,7 +60,7 @@ func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores
 	for at := i; at != nil; at = at.above {
 		patterns := of(at)
 		if d.compared += source.Comparisons(at.weight, path); d.compared > maxCompared {
-			d.err = fmt.Errorf("%s: comparing it with %s and %s: %w", path, gitIgnore, guardIgnore, source.ErrCompared)
+			d.err = fmt.Errorf("%s: comparing it with %s and %s: %w", path, gitIgnore, source.GuardIgnore, source.ErrCompared)
 			return by, false
 		}
 		for n, pattern := range slices.Backward(patterns) {
@@ -109,7 +106,7 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 	if parent := filepath.Dir(absolute); parent != absolute && d.disk.Files.Inside(parent) {
 		found.above = d.ignoresOf(parent)
 	}
-	for _, name := range []string{gitIgnore, guardIgnore} {
+	for _, name := range []string{gitIgnore, source.GuardIgnore} {
 		data, err := d.disk.Files.Read(filepath.Join(absolute, name))
 		if err != nil {
 			continue // there is none
@@ -213,7 +210,7 @@ func (d *discovery) holder(path string, where place, by ignorePattern) {
 		case where == leftAside:
 			d.holders = append(d.holders, holder{path: path, place: where, by: by})
 		default:
-			d.hidden(path, "cannot be read: "+err.Error()+"; if it is not deployed, name it in "+guardIgnore)
+			d.hidden(path, "cannot be read: "+err.Error()+"; if it is not deployed, name it in "+source.GuardIgnore)
 		}
 		return
 	}
@@ -230,7 +227,7 @@ func (d *discovery) notLooked(path string, where place, by ignorePattern) {
 		d.unlooked[by] = true
 	case !d.reported[""]:
 		d.reported[""] = true
-		d.hidden(path, "ignored by .gitignore, or in a hidden directory, node_modules, or vendor, as so many files are that they were not all looked at; name what is not deployed in "+guardIgnore)
+		d.hidden(path, "ignored by .gitignore, or in a hidden directory, node_modules, or vendor, as so many files are that they were not all looked at; name what is not deployed in "+source.GuardIgnore)
 	}
 }
 

@@ -106,7 +106,7 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 		if !makes || made || u.reported[m.folder] || isLibrary(u.disk, m.file) {
 			return nil, false
 		}
-		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one; " + addValues("one", u.projected) + ", or list in " + guardIgnore, Hides: true}, false
+		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one; " + addValues("one", u.projected) + ", or list in " + source.GuardIgnore, Hides: true}, false
 	}
 	switch {
 	case m.place == leftAside && u.holds[m.folder]: // its files are named
@@ -122,7 +122,7 @@ func (u *unmade) remedy(m *maker) string {
 	if !u.projected || m.place != inSight || len(u.users[build.Real(m.folder)]) > 0 {
 		return ""
 	}
-	return "; " + addSet + ", or list in " + guardIgnore
+	return "; " + addSet + ", or list in " + source.GuardIgnore
 }
 
 // isLibrary reports whether the chart is one of which Helm makes no objects.

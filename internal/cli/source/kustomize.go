@@ -207,10 +207,17 @@ func Folder(path string) string {
 	return path
 }
 
+// GuardIgnore is the name of the files with patterns of what is not deployed.
+const GuardIgnore = ".gammaguardignore"
+
 // Whole returns the paths, each once, with the folder of the kustomization or of the outermost chart in the place of a file that
-// makes it one, or is in the chart, and of a folder that is a part of the chart: a part of one is not deployed by itself.
+// makes it one, or is in the chart, and of a folder that is a part of the chart: a part of one is not deployed by itself. A GuardIgnore stands for what it
+// bears on, its folder.
 func Whole(paths []string) (whole []string) {
 	for _, path := range paths {
+		if filepath.Base(path) == GuardIgnore {
+			path = filepath.Dir(path)
+		}
 		if path = outermost(Folder(path)); !slices.Contains(whole, path) {
 			whole = append(whole, path)
 		}
