@@ -3,7 +3,6 @@ package check
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -103,14 +102,14 @@ func (d *setsDiff) leaveOut(before, after *Found) error {
 		for i := range before.Sets {
 			set := &before.Sets[i]
 			key, err := before.key(set)
-			if err := errors.Join(err, d.leave(0, set, after, back, now[key] != nil)); err != nil {
+			if err := errors.Join(err, d.leave(0, set, after, back, now[key])); err != nil {
 				return err
 			}
 		}
 		for i := range after.Sets {
 			set := &after.Sets[i]
 			key, err := after.key(set)
-			if err := errors.Join(err, d.leave(1, set, before, after.at, was[key] != nil)); err != nil {
+			if err := errors.Join(err, d.leave(1, set, before, after.at, was[key])); err != nil {
 				return err
 			}
 		}
@@ -118,15 +117,16 @@ func (d *setsDiff) leaveOut(before, after *Found) error {
 	return nil
 }
 
-// leave leaves out a set of a version, or files of it, if the other version has them and leaves them out.
-func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path string) (string, error), paired bool) error {
+// leave leaves out a set of a version, or files of it, if the other version has them and leaves them out. A set may be paired with one of the other
+// version: what a kustomization no longer uses of the files of its directory is removed.
+func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path string) (string, error), paired *sets.Set) error {
 	there, err := moved(set, to)
 	if err != nil || d.aside[set] {
 		return err
 	}
 	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
 	why := ""
-	if !paired {
+	if paired == nil {
 		if why, err = other.leftOut(d.aside, makers(there)...); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		d.leftOut(version, set, name, why)
 		return nil
 	}
-	if set.Kind != report.Directory {
+	if set.Kind != report.Directory || paired != nil && paired.Kind != set.Kind {
 		return nil
 	}
 	files, kept := set.Files, []string{}
@@ -221,9 +221,7 @@ func makers(set *sets.Set) []string {
 func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
 	ignored, has := "", (*sets.Set)(nil)
 	for i, file := range files {
-		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		} else if err != nil {
+		if there, err := holdsFiles(file); err != nil || !there {
 			return "", err
 		}
 		for j := range f.Sets {
@@ -247,6 +245,20 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 		return "only " + nameOf(has) + " uses it, which is not compared", nil
 	}
 	return "", nil
+}
+
+// holdsFiles reports whether the file exists, or the folder and a file in it: git keeps no others, which remain where files moved.
+func holdsFiles(path string) (holds bool, _ error) {
+	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+		if holds = err == nil && !entry.IsDir(); holds {
+			return filepath.SkipAll
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return holds, err
 }
 
 // uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it.

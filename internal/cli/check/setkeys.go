@@ -58,14 +58,15 @@ func (f *Found) byKey(lists ...[]sets.Set) (map[string]*sets.Set, error) {
 	return all, nil
 }
 
-// grow has each set of the version before that the one after lacks count as the only one there that has the same and more, or less.
+// grow has each set of the version before that the one after lacks count as the one there that has the same and more, or less: the one with the fewest
+// others, if it has none that is closer.
 func grow(before, after *Found) error {
 	was, err := before.byKey(before.Sets, before.Elsewhere)
 	now, failed := after.byKey(after.Sets, after.Elsewhere)
 	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	same := map[string][]string{}
+	near := map[string]*nearest{}
 	for key, set := range was {
 		if now[key] != nil {
 			continue
@@ -74,44 +75,70 @@ func grow(before, after *Found) error {
 			if was[other] != nil {
 				continue
 			}
-			is, err := grew(before, after, set, grown)
+			others, is, err := grew(before, after, set, grown)
 			if err != nil {
 				return err
 			}
 			if is {
-				same[key], same[other] = append(same[key], other), append(same[other], key)
+				note(near, key, other, others)
+				note(near, other, key, others)
 			}
 		}
 	}
 	before.now = map[string]string{}
 	for key := range was {
-		if others := same[key]; len(others) == 1 && len(same[others[0]]) == 1 {
-			before.now[key] = others[0]
+		if n := near[key]; n != nil && !n.tied && near[n.key].key == key && !near[n.key].tied {
+			before.now[key] = n.key
 		}
 	}
 	return nil
 }
 
+// nearest is the set of the other version with the fewest paths that only one of the two has.
+type nearest struct {
+	key    string
+	others int
+	// tied is set if there is another one with as few.
+	tied bool
+}
+
+func note(near map[string]*nearest, key, other string, others int) {
+	switch n := near[key]; {
+	case n == nil || others < n.others:
+		near[key] = &nearest{key: other, others: others}
+	case others == n.others:
+		n.tied = true
+	}
+}
+
 // grew reports whether one of the sets of files has all that the other one has, or one of a chart all values files of the other one, which has some;
-// or whether one is a kustomization, and the other one the files of its directory.
-func grew(before, after *Found, set, grown *sets.Set) (bool, error) {
+// or whether one is a kustomization, and the other one the files of its directory. It returns how many paths only one has.
+func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ error) {
 	was, err := places(set, before.at)
 	now, failed := places(grown, after.at)
 	if err := errors.Join(err, failed); err != nil {
-		return false, err
+		return 0, false, err
 	}
-	switch kinds := []report.SetKind{set.Kind, grown.Kind}; {
-	case set.Kind != grown.Kind:
-		return !slices.Contains(kinds, report.Chart) && slices.Equal(was, now), nil
+	if set.Kind != grown.Kind {
+		return 0, set.Chart == nil && grown.Chart == nil && slices.Equal(was, now), nil
+	}
+	switch {
 	case set.Kind == report.Directory:
-		return set.Named && grown.Named && (have(was, now) || have(now, was)), nil
+		is = set.Named && grown.Named
+	case set.Chart != nil && was[0] == now[0]:
+		was, now = was[1:], now[1:]
+		is = len(was) > 0 && len(now) > 0
 	}
-	return set.Chart != nil && was[0] == now[0] && len(was) > 1 && len(now) > 1 && (have(was[1:], now[1:]) || have(now[1:], was[1:])), nil
+	gone, added := beside(was, now), beside(now, was)
+	return gone + added, is && (gone == 0 || added == 0), nil
 }
 
-// have reports whether each of the paths is one of the others, or is in one.
-func have(others, paths []string) bool {
-	return !slices.ContainsFunc(paths, func(path string) bool {
-		return !slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) })
-	})
+// beside returns how many of the paths are not the others, nor in them.
+func beside(paths, others []string) (n int) {
+	for _, path := range paths {
+		if !slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) }) {
+			n++
+		}
+	}
+	return n
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/gammaguard/gammaguard/internal/cli/command"
 )
 
@@ -127,6 +130,33 @@ func TestLeastRights(t *testing.T) {
 		code, stdout, stderr := run(t, test.stdin, append(strings.Fields(test.args), "--as", test.as, "--kubeconfig", plane.Kubeconfig)...)
 		if code != test.code || !strings.Contains(stdout, test.sees) || !strings.Contains(stderr, test.lacks) {
 			t.Errorf("%s as %s: exit code %d, want %d, %q in\n%s\nand %q in\n%s", test.args, test.as, code, test.code, test.sees, stdout, test.lacks, stderr)
+		}
+	}
+}
+
+// TestWithoutLogin: a user whom the cluster does not know learns that, and not what cannot be read.
+func TestWithoutLogin(t *testing.T) {
+	config, err := clientcmd.LoadFromFile(plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		*user = api.AuthInfo{Token: "expired"}
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	const login = "error: the cluster does not accept your credentials; log in again, or specify others with --kubeconfig or --context"
+	for args, more := range map[string]string{
+		"trace cart.shop:80": ", or use -f, -k, or --helm to read files\n", "graph": ", or use -f, -k, or --helm to read files\n", "audit": "; to check files, use gammaguard check\n",
+		"conflicts": ", or use -f, -k, or --helm to read files\n", "grants": "\n", "describe service/cart": "\n", "check --cluster -f -": ", or leave out --cluster\n", "diff --cluster -f -": ", or leave out --cluster\n",
+		"grants list": "\n", "status clear": "\n", "verify --mesh linkerd": ", or use -f, -k, or --helm to read files\n", "detect-mesh": "\n",
+	} {
+		route := `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{group: "", kind: Service, name: a, port: 80}]}}`
+		code, stdout, stderr := run(t, route, append(strings.Fields(args), "--kubeconfig", kubeconfig)...)
+		if code != command.ExitUsage || stdout != "" || stderr != login+more {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, stdout, stderr)
 		}
 	}
 }

@@ -37,6 +37,16 @@ func TestDiffOfGrownSets(t *testing.T) {
 		{"one values file less", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", chart, remove("chart/old.yaml"), "", clean, "is compared with"},
 		{"values that both versions have", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "\n  any  pay-v1:80 100 %  →  pay-v2:80 100 %\n", "is compared with"},
 		{"two environments of the one", "- {chart: chart, values: [chart/old.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/test.yaml]}\n" + "- {chart: chart, values: [chart/old.yaml, chart/values-prod.yaml]}\n", nil, "", "no change in what was compared; ", "the base has it too"},
+		{"one more for two of which one has the other", chart + "- {chart: chart, values: [chart/values-prod.yaml, chart/test.yaml]}\n", both + "- {chart: chart, values: [chart/values-prod.yaml, chart/test.yaml, chart/more.yaml]}\n", func() { put(t, "chart/more.yaml", "backend: pay-v3\n") }, "", "  any  pay-v1:80 100 %  →  pay-v3:80 100 %\n", "with HEAD:chart/values-prod.yaml, HEAD:chart/test.yaml of the base"},
+		{"a directory in the place of its kustomization", "- kustomization: prod\n", "- files: [prod]\n", func() {
+			remove("prod/kustomization.yaml")()
+			put(t, "prod/cart.yaml", strings.ReplaceAll(contents(t, "base/cart.yaml"), "cart-v1", "cart-v2"))
+		}, "", "\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n", "directory prod is compared with kustomization HEAD:prod of the base"},
+		{"a directory in the place of its kustomization, with the same file", "- kustomization: base\n", "- files: [base]\n", func() {
+			remove("base/kustomization.yaml")()
+			put(t, "base/cart.yaml", strings.ReplaceAll(contents(t, "base/cart.yaml"), "cart-v1", "cart-v2"))
+		}, "", "\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n", "directory base is compared with kustomization HEAD:base of the base"},
+		{"a kustomization that lacks a file", "- files: [plain]\n", "- kustomization: plain\n", func() { put(t, "plain/kustomization.yaml", "resources: []\n") }, "", "web-v1:80 100 %  →  no such Service", "kustomization plain is compared with directory HEAD:plain of the base"},
 		{"another order", "- files: [plain, there]\n", "- files: [there, plain]\n", nil, "", clean, ""},
 		{"a kustomization in its place", plain, "- kustomization: plain\n", func() {
 			put(t, "plain/kustomization.yaml", "resources: [web.yaml]\n")
@@ -91,5 +101,20 @@ func TestDiffOfGrownSets(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// TestDiffOfEmptyDirectory: a directory that is left without files is gone, as in git.
+func TestDiffOfEmptyDirectory(t *testing.T) {
+	deployed(t)
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [plain]}]\n")
+	commit(t)
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [deploy]}]\n")
+	put(t, "deploy/web.yaml", contents(t, "plain/web.yaml"))
+	if err := os.Remove("plain/web.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); !strings.Contains(got.stdout, "moved from directory HEAD:plain to directory deploy") || strings.Contains(got.stdout, "not compared") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -97,10 +98,11 @@ func meant(parent *cobra.Command, name string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// unreached adds to an error about a connection to a cluster what to do about it.
+// unreached adds to an error about a connection to a cluster, or of one that does not know the user, what to do about it.
 func unreached(cmd *cobra.Command, err error) error {
 	failed, ok := errors.AsType[*url.Error](err)
-	if !ok || failed.Op == "parse" {
+	ok = ok && failed.Op != "parse"
+	if !ok && !apierrors.IsUnauthorized(err) {
 		return err
 	}
 	remedy := ""
@@ -112,6 +114,9 @@ func unreached(cmd *cobra.Command, err error) error {
 		remedy = ", or use -f, -k, or --helm to read files"
 	case cmd.Name() == "audit":
 		remedy = "; to check files, use gammaguard check"
+	}
+	if !ok {
+		return fmt.Errorf("the cluster does not accept your credentials; log in again, or specify others with --kubeconfig or --context%s", remedy)
 	}
 	at := ""
 	if server, err := url.Parse(failed.URL); err == nil {
