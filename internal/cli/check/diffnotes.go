@@ -121,6 +121,9 @@ func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func
 	if len(paths) > 0 {
 		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
 	}
+	if n := cmp.Or(after.Others(), before.Others()); n != nil {
+		d.out.Notes = append(d.out.Notes, n.String())
+	}
 	for _, n := range notices {
 		if n.Ignored == 0 {
 			continue

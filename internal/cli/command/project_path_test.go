@@ -362,14 +362,36 @@ func TestPathFileOfCluster(t *testing.T) {
 	commit(t)
 	put(t, "rendered/dev.yaml", strings.Replace(dev, "{ports", "{clusterIP: None, ports", 1))
 	put(t, "rendered/new.yaml", dev)
-	if got := run(t, "", "check", "rendered/dev.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") || strings.Contains(got.stdout, "object-duplicate") || !strings.Contains(got.stdout, "\n2 routes in 2 files: ") {
+	if got := run(t, "", "check", "rendered/dev.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") || strings.Contains(got.stdout, "object-duplicate") || !strings.Contains(got.stdout, "\n2 routes in 2 files: ") ||
+		!strings.Contains(got.stdout, "note: rendered: left aside: 2 files: rendered/new.yaml, rendered/prod.yaml; a PATH beside has most of the same routes and Services") {
 		t.Errorf("check: %+v", got)
 	}
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") || !strings.Contains(got.stdout, "note: rendered: left aside: ") {
 		t.Errorf("diff: %+v", got)
 	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/new.yaml"); !strings.Contains(got.stdout, "Service shop/web is not in the base") || strings.Contains(got.stdout, "not compared") || strings.Contains(got.stdout, "removed") {
 		t.Errorf("diff of a new one: %+v", got)
+	}
+}
+
+// TestPathFileWithTheSame: what is not for another cluster is read, though it declares something of a PATH: a Namespace, a Service, one of several routes.
+func TestPathFileWithTheSame(t *testing.T) {
+	deployed(t)
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n---\n"
+	service, route, _ := strings.Cut(contents(t, "plain/web.yaml"), "---\n")
+	for name, test := range map[string][2]string{
+		"a Namespace in each": {namespace + service, namespace + route},
+		"a Service twice":     {namespace + service + "---\n" + strings.ReplaceAll(service, "web", "more"), service + "---\n" + route},
+		"a route twice":       {namespace + service + "---\n" + route, route},
+		"a ConfigMap twice":   {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + service, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + namespace + route},
+	} {
+		put(t, "same/a.yaml", strings.Replace(test[0], "{ports", "{clusterIP: None, ports", 1))
+		put(t, "same/b.yaml", test[1])
+		for _, path := range []string{"same/a.yaml", "same/b.yaml"} {
+			if got := run(t, "", "check", path); !strings.Contains(got.stdout, "in 2 files: ") || strings.Contains(got.stdout, "left aside") {
+				t.Errorf("%s: check %s: %+v", name, path, got)
+			}
+		}
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
-	"github.com/gammaguard/gammaguard/internal/manifest"
-	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // sets returns the sets that read files at or below the paths, by path.
@@ -157,50 +155,6 @@ func (d *discovery) around(root string, paths []string) {
 	}
 	maps.Copy(d.named, all.named)
 	d.err = cmp.Or(d.err, all.err)
-}
-
-// beside looks at the manifests of a folder that are deployed with those that are paths: the others, unless they declare one of the same objects, as files
-// for several clusters do, or are left aside.
-func (d *discovery) beside(folder string) {
-	own := map[manifest.Key]bool{}
-	if at := d.folders[folder]; at != nil {
-		for _, file := range at.files {
-			for _, key := range d.keys(file) {
-				own[key] = true
-			}
-		}
-	}
-	entries, _ := os.ReadDir(folder) // what can be read; another version may have it
-	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
-		if entry.IsDir() || !source.IsManifest(path) || d.seen[path] || d.used[absolute(path)] {
-			continue
-		}
-		if where, by := d.ignored(path, false); where != inSight && (where != ignoredByGit || !d.besides[folder]) {
-			d.setAside(path, where, by)
-			continue
-		}
-		if slices.ContainsFunc(d.keys(path), func(key manifest.Key) bool { return own[key] }) {
-			d.others[absolute(path)] = true
-			continue
-		}
-		skipped := len(d.Skipped)
-		d.file(path)
-		d.Skipped = slices.Concat(d.Skipped[:skipped], slices.DeleteFunc(d.Skipped[skipped:], func(s report.Skipped) bool { return !s.Hides }))
-	}
-}
-
-// keys returns the objects that the file declares, as far as they can be read.
-func (d *discovery) keys(path string) (keys []manifest.Key) {
-	data, err := d.read(path)
-	if err != nil {
-		return nil // it is reported
-	}
-	objects, _ := manifest.ReadUndecoded(path, yaml.UTF8(data), cmp.Or(d.namespace, "default"))
-	for _, object := range objects {
-		keys = append(keys, object.Key)
-	}
-	return keys
 }
 
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those

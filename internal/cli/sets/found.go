@@ -36,7 +36,7 @@ type Found struct {
 	// aside are the files and folders that a pattern leaves aside, by their absolute paths, and the file of the pattern.
 	aside map[string]string
 	// others are the files that are in place of one that is a path, such as those for another cluster, by their absolute paths.
-	others map[string]bool
+	others map[string]string
 	// named are the files and folders that kustomizations name for anything, by their absolute paths.
 	named map[string]bool
 	// patterns are those of ours that were read, each with its file's absolute path.
@@ -107,9 +107,6 @@ func (f *Found) HasPattern(file, pattern string) bool {
 	return err == nil && f.patterns[[2]string{absolute, pattern}]
 }
 
-// IsOther reports whether the file is in place of one that is a path: both declare the same object.
-func (f *Found) IsOther(path string) bool { return f.others[absolute(path)] }
-
 // IgnoredBy returns the file with the pattern by which the path, or a folder above it, was left aside; empty for none.
 func (f *Found) IgnoredBy(path string) string {
 	return f.aside[closest(path, func(absolute string) bool { return f.aside[absolute] != "" })]
@@ -147,6 +144,9 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		notices = append(notices, report.Notice{
 			Path: charts[0], Message: "not checked: " + named(charts, "chart", "charts") + "; no template and no values.yaml of it has the name of the Gateway API's group",
 		})
+	}
+	if note := f.Others(); note != nil {
+		notices = append(notices, *note)
 	}
 	for _, by := range slices.SortedFunc(maps.Keys(declared), ignorePattern.compare) {
 		why := ""
