@@ -107,7 +107,7 @@ func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func
 	skipped, notices := after.Unread(ctx)
 	var paths []string
 	for _, s := range slices.Concat(after.Skipped, skipped) {
-		if !s.Hides {
+		if !s.Hides || after.IsOther(s.Path) {
 			continue
 		}
 		_, is, err := news(s.Path)
@@ -121,7 +121,7 @@ func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func
 	if len(paths) > 0 {
 		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
 	}
-	if n := cmp.Or(after.Others(), before.Others()); n != nil {
+	if n := after.Others(); n != nil {
 		d.out.Notes = append(d.out.Notes, n.String())
 	}
 	for _, n := range notices {

@@ -153,6 +153,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		case err != nil:
 			return err
 		case other.IsOther(at):
+			d.sides[version].found.AddOther(file)
 		case why == "":
 			kept = append(kept, file)
 		default:

@@ -363,14 +363,38 @@ func TestPathFileOfCluster(t *testing.T) {
 	put(t, "rendered/dev.yaml", strings.Replace(dev, "{ports", "{clusterIP: None, ports", 1))
 	put(t, "rendered/new.yaml", dev)
 	if got := run(t, "", "check", "rendered/dev.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") || strings.Contains(got.stdout, "object-duplicate") || !strings.Contains(got.stdout, "\n2 routes in 2 files: ") ||
-		!strings.Contains(got.stdout, "note: rendered: left aside: 2 files: rendered/new.yaml, rendered/prod.yaml; a PATH beside has most of the same routes and Services") {
+		!strings.Contains(got.stdout, "note: rendered/new.yaml: left aside, with 1 other file: rendered/prod.yaml; a PATH beside has most of the same routes and Services") {
 		t.Errorf("check: %+v", got)
 	}
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") || !strings.Contains(got.stdout, "note: rendered: left aside: ") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") || !strings.Contains(got.stdout, "note: rendered/new.yaml: left aside, with ") {
 		t.Errorf("diff: %+v", got)
 	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/new.yaml"); !strings.Contains(got.stdout, "Service shop/web is not in the base") || strings.Contains(got.stdout, "not compared") || strings.Contains(got.stdout, "removed") {
 		t.Errorf("diff of a new one: %+v", got)
+	}
+}
+
+// TestPathFileWins: what a PATH declares counts, and not what another file of its directory declares, of which less is the same. A file that one version
+// leaves aside is left aside in both.
+func TestPathFileWins(t *testing.T) {
+	deployed(t)
+	web := contents(t, "plain/web.yaml")
+	put(t, "envs/dev.yaml", web+"---\n"+strings.ReplaceAll(web, "web", "new")+"---\n"+strings.ReplaceAll(web, "web", "next"))
+	put(t, "envs/prod.yaml", web)
+	put(t, "same/dev.yaml", web)
+	put(t, "same/prod.yaml", web)
+	commit(t)
+	for _, path := range []string{"envs/dev.yaml", "envs/prod.yaml"} {
+		was := contents(t, path)
+		put(t, path, strings.Replace(was, "name: web-v1", "name: web-v2", 1))
+		if got := run(t, "", "diff", "--base-ref", "HEAD", path); !strings.Contains(got.stdout, "  any  web-v1:80 100 %  →  web-v2:80 100 %\n") || strings.Contains(got.stdout, "left aside") {
+			t.Errorf("diff %s: %+v", path, got)
+		}
+		put(t, path, was)
+	}
+	put(t, "same/dev.yaml", contents(t, "envs/dev.yaml"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "same/dev.yaml"); !strings.Contains(got.stdout, "note: same/prod.yaml: left aside; ") || strings.Contains(got.stdout, "HEAD:") || strings.Contains(got.stdout, "may hold routes") || !strings.Contains(got.stdout, "2 Services, 2 changes; 1 other ") {
+		t.Errorf("diff of more: %+v", got)
 	}
 }
 

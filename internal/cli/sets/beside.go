@@ -16,10 +16,12 @@ import (
 )
 
 // beside looks at the manifests of a folder that are deployed with those that are paths: the others, but for those in place of one, as files for
-// several clusters are, and what is left aside.
+// several clusters are, and what is left aside. What a path declares is in place of what they do.
 func (d *discovery) beside(folder string) {
 	named := map[manifest.Key][]declared{} // by their routes
+	paths := 0
 	if at := d.folders[folder]; at != nil {
+		paths = len(at.files)
 		for _, file := range at.files {
 			all := d.declared(file)
 			for key, route := range all {
@@ -46,6 +48,9 @@ func (d *discovery) beside(folder string) {
 		skipped := len(d.Skipped)
 		d.file(path)
 		d.Skipped = slices.Concat(d.Skipped[:skipped], slices.DeleteFunc(d.Skipped[skipped:], func(s report.Skipped) bool { return !s.Hides }))
+	}
+	if at := d.folders[folder]; at != nil { // of two declarations, the last one counts
+		at.files = slices.Concat(at.files[paths:], at.files[:paths])
 	}
 }
 
@@ -89,14 +94,21 @@ func (d declared) isOther(others map[manifest.Key][]declared) bool {
 // IsOther reports whether the file is in place of one that is a path.
 func (f *Found) IsOther(path string) bool { return f.others[absolute(path)] != "" }
 
+// AddOther has the file be one.
+func (f *Found) AddOther(path string) { f.others[absolute(path)] = path }
+
 // Others is a note on the files in place of those that are paths; nil if there are none.
 func (f *Found) Others() *report.Notice {
 	if len(f.others) == 0 {
 		return nil
 	}
 	files := slices.Sorted(maps.Values(f.others))
+	more := ""
+	if len(files) > 1 {
+		more = ", with " + named(files[1:], "other file", "other files")
+	}
 	return &report.Notice{
-		Path:    filepath.ToSlash(filepath.Dir(files[0])),
-		Message: "left aside: " + named(files, "file", "files") + "; a PATH beside has most of the same routes and Services, as files for several clusters do; to read all, name the directory",
+		Path:    filepath.ToSlash(files[0]),
+		Message: "left aside" + more + "; a PATH beside has most of the same routes and Services, as files for several clusters do; to read all, name the directory",
 	}
 }
