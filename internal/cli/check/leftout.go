@@ -262,7 +262,7 @@ func holdsFiles(path string) (holds bool, _ error) {
 	return holds, err
 }
 
-// uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it.
+// uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it, or is a chart that is it.
 func uses(set *sets.Set, file string) bool {
 	if set.Kustomization != "" {
 		for path := range source.Uses(set.Within.Read, set.Kustomization) {
@@ -271,5 +271,5 @@ func uses(set *sets.Set, file string) bool {
 			}
 		}
 	}
-	return set.Reads(file)
+	return set.Reads(file) || set.Chart != nil && sets.Below(file, set.Chart.Path) && sets.Below(set.Chart.Path, file)
 }

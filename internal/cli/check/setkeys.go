@@ -112,7 +112,7 @@ func note(near map[string]*nearest, key, other string, others int) {
 }
 
 // grew reports whether one of the sets of files has all that the other one has, or one of a chart all values files of the other one, which has some;
-// or whether one is a kustomization, and the other one the files of its directory. It returns how many paths only one has.
+// or whether they are of different kinds, and the same directory. It returns how many paths only one has.
 func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ error) {
 	was, err := places(set, before.at)
 	now, failed := places(grown, after.at)
@@ -120,7 +120,7 @@ func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ er
 		return 0, false, err
 	}
 	if set.Kind != grown.Kind {
-		return 0, set.Chart == nil && grown.Chart == nil && slices.Equal(was, now), nil
+		return 0, slices.Equal(was, now), nil
 	}
 	switch {
 	case set.Kind == report.Directory:

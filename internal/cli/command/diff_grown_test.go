@@ -47,6 +47,17 @@ func TestDiffOfGrownSets(t *testing.T) {
 			put(t, "base/cart.yaml", strings.ReplaceAll(contents(t, "base/cart.yaml"), "cart-v1", "cart-v2"))
 		}, "", "\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n", "directory base is compared with kustomization HEAD:base of the base"},
 		{"a kustomization that lacks a file", "- files: [plain]\n", "- kustomization: plain\n", func() { put(t, "plain/kustomization.yaml", "resources: []\n") }, "", "web-v1:80 100 %  →  no such Service", "kustomization plain is compared with directory HEAD:plain of the base"},
+		{"a chart in the place of a directory", plain, "- chart: plain\n", func() {
+			put(t, "plain/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")
+			put(t, "plain/templates/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "web-v2"))
+			remove("plain/web.yaml")()
+		}, "", "\n  any  web-v1:80 100 %  →  web-v2:80 100 %\n", "chart plain is compared with directory HEAD:plain of the base"},
+		{"a chart with values in the place of a directory", plain, "- {chart: plain, values: [plain/prod.yaml]}\n", func() {
+			put(t, "plain/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")
+			put(t, "plain/prod.yaml", "a: b\n")
+			put(t, "plain/templates/web.yaml", contents(t, "plain/web.yaml"))
+			remove("plain/web.yaml")()
+		}, "", "HTTPRoute shop/web was removed", "moved from directory HEAD:plain to chart plain with plain/prod.yaml"},
 		{"another order", "- files: [plain, there]\n", "- files: [there, plain]\n", nil, "", clean, ""},
 		{"a kustomization in its place", plain, "- kustomization: plain\n", func() {
 			put(t, "plain/kustomization.yaml", "resources: [web.yaml]\n")
