@@ -363,7 +363,7 @@ func TestPathFileOfCluster(t *testing.T) {
 	put(t, "rendered/dev.yaml", strings.Replace(dev, "{ports", "{clusterIP: None, ports", 1))
 	put(t, "rendered/new.yaml", dev)
 	if got := run(t, "", "check", "rendered/dev.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") || strings.Contains(got.stdout, "object-duplicate") || !strings.Contains(got.stdout, "\n2 routes in 2 files: ") ||
-		!strings.Contains(got.stdout, "note: rendered/new.yaml: left aside, with 1 other file: rendered/prod.yaml; a PATH beside has most of the same routes and Services") {
+		!strings.Contains(got.stdout, "note: rendered/new.yaml: left aside, with 1 other file: rendered/prod.yaml; a PATH beside declares the same route") {
 		t.Errorf("check: %+v", got)
 	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "rendered/dev.yaml"); !strings.Contains(got.stdout, "1 Service, 1 change; 1 other ") || strings.Contains(got.stdout, "not compared") || !strings.Contains(got.stdout, "note: rendered/new.yaml: left aside, with ") {
@@ -374,31 +374,38 @@ func TestPathFileOfCluster(t *testing.T) {
 	}
 }
 
-// TestPathFileWins: what a PATH declares counts, and not what another file of its directory declares, of which less is the same. A file that one version
-// leaves aside is left aside in both.
+// TestPathFileWins: what a PATH declares counts, and not what another file of its directory declares. A file that one version leaves aside is left aside in
+// both.
 func TestPathFileWins(t *testing.T) {
 	deployed(t)
 	web := contents(t, "plain/web.yaml")
+	service, route, _ := strings.Cut(web, "---\n")
 	put(t, "envs/dev.yaml", web+"---\n"+strings.ReplaceAll(web, "web", "new")+"---\n"+strings.ReplaceAll(web, "web", "next"))
 	put(t, "envs/prod.yaml", web)
-	put(t, "same/dev.yaml", web)
-	put(t, "same/prod.yaml", web)
+	put(t, "same/web.yaml", service)
+	put(t, "same/all.yaml", service+"---\n"+route)
+	put(t, "more/dev.yaml", service)
+	put(t, "more/prod.yaml", web)
 	commit(t)
 	for _, path := range []string{"envs/dev.yaml", "envs/prod.yaml"} {
 		was := contents(t, path)
 		put(t, path, strings.Replace(was, "name: web-v1", "name: web-v2", 1))
-		if got := run(t, "", "diff", "--base-ref", "HEAD", path); !strings.Contains(got.stdout, "  any  web-v1:80 100 %  →  web-v2:80 100 %\n") || strings.Contains(got.stdout, "left aside") {
+		if got := run(t, "", "diff", "--base-ref", "HEAD", path); !strings.Contains(got.stdout, "  any  web-v1:80 100 %  →  web-v2:80 100 %\n") || !strings.Contains(got.stdout, "left aside; ") {
 			t.Errorf("diff %s: %+v", path, got)
 		}
 		put(t, path, was)
 	}
-	put(t, "same/dev.yaml", contents(t, "envs/dev.yaml"))
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "same/dev.yaml"); !strings.Contains(got.stdout, "note: same/prod.yaml: left aside; ") || strings.Contains(got.stdout, "HEAD:") || strings.Contains(got.stdout, "may hold routes") || !strings.Contains(got.stdout, "2 Services, 2 changes; 1 other ") {
-		t.Errorf("diff of more: %+v", got)
+	put(t, "same/web.yaml", strings.Replace(service, "{ports", "{clusterIP: None, ports", 1))
+	if got := run(t, "", "check", "same/web.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "parent-headless") {
+		t.Errorf("check: %+v", got)
+	}
+	put(t, "more/dev.yaml", strings.ReplaceAll(web, "web-v1", "web-v2"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "more/dev.yaml"); !strings.Contains(got.stdout, "note: more/prod.yaml: left aside; ") || strings.Contains(got.stdout, "HEAD:") || strings.Contains(got.stdout, "may hold routes") || !strings.Contains(got.stdout, "web:80 100 %  →  web-v2:80 100 % (new HTTPRoute shop/web)") {
+		t.Errorf("diff of one more: %+v", got)
 	}
 }
 
-// TestPathFileWithTheSame: what is not for another cluster is read, though it declares something of a PATH: a Namespace, a Service, one of several routes.
+// TestPathFileWithTheSame: what has no route of a PATH is read, though it declares something else of it.
 func TestPathFileWithTheSame(t *testing.T) {
 	deployed(t)
 	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n---\n"
@@ -406,7 +413,6 @@ func TestPathFileWithTheSame(t *testing.T) {
 	for name, test := range map[string][2]string{
 		"a Namespace in each": {namespace + service, namespace + route},
 		"a Service twice":     {namespace + service + "---\n" + strings.ReplaceAll(service, "web", "more"), service + "---\n" + route},
-		"a route twice":       {namespace + service + "---\n" + route, route},
 		"a ConfigMap twice":   {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + service, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + namespace + route},
 	} {
 		put(t, "same/a.yaml", strings.Replace(test[0], "{ports", "{clusterIP: None, ports", 1))

@@ -1,33 +1,27 @@
 package sets
 
 import (
-	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
-	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
-	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // beside looks at the manifests of a folder that are deployed with those that are paths: the others, but for those in place of one, as files for
 // several clusters are, and what is left aside. What a path declares is in place of what they do.
 func (d *discovery) beside(folder string) {
-	named := map[manifest.Key][]declared{} // by their routes
-	paths := 0
+	var paths []string
+	routes := map[manifest.Key]bool{}
 	if at := d.folders[folder]; at != nil {
-		paths = len(at.files)
-		for _, file := range at.files {
-			all := d.declared(file)
-			for key, route := range all {
-				if route {
-					named[key] = append(named[key], all)
-				}
+		paths = at.files
+		for _, file := range paths {
+			for _, key := range d.routes(file) {
+				routes[key] = true
 			}
 		}
 	}
@@ -41,7 +35,7 @@ func (d *discovery) beside(folder string) {
 			d.setAside(path, where, by)
 			continue
 		}
-		if d.declared(path).isOther(named) {
+		if slices.ContainsFunc(d.routes(path), func(key manifest.Key) bool { return routes[key] }) {
 			d.others[absolute(path)] = path
 			continue
 		}
@@ -50,45 +44,21 @@ func (d *discovery) beside(folder string) {
 		d.Skipped = slices.Concat(d.Skipped[:skipped], slices.DeleteFunc(d.Skipped[skipped:], func(s report.Skipped) bool { return !s.Hides }))
 	}
 	if at := d.folders[folder]; at != nil { // of two declarations, the last one counts
-		at.files = slices.Concat(at.files[paths:], at.files[:paths])
+		at.files = slices.Concat(at.files[len(paths):], paths)
 	}
 }
 
-// declared are the routes and the Services of a file, and which are routes.
-type declared map[manifest.Key]bool
-
-// declared returns those that can be read.
-func (d *discovery) declared(path string) declared {
+// routes returns the routes of the file, Canaries with one among them, as far as they can be read.
+func (d *discovery) routes(path string) (keys []manifest.Key) {
 	data, err := d.read(path)
 	if err != nil {
 		return nil // it is reported
 	}
-	all := declared{}
-	objects, _ := manifest.ReadUndecoded(path, yaml.UTF8(data), cmp.Or(d.namespace, "default"))
-	for _, object := range objects {
-		if route := rollout.HoldsRoute(object); route || object.Key.Kind == mesh.ServiceKind && object.Key.Group == "" {
-			all[object.Key] = route
-		}
+	h, _ := routesIn(d.namespace, path, yaml.UTF8(data))
+	for _, at := range h.routes {
+		keys = append(keys, at.Key)
 	}
-	return all
-}
-
-// isOther reports whether one of the others has one of the routes, and the most of each are in both.
-func (d declared) isOther(others map[manifest.Key][]declared) bool {
-	for key, route := range d {
-		if route && slices.ContainsFunc(others[key], func(other declared) bool {
-			shared := 0
-			for key := range d {
-				if _, is := other[key]; is {
-					shared++
-				}
-			}
-			return 2*shared > max(len(d), len(other))
-		}) {
-			return true
-		}
-	}
-	return false
+	return keys
 }
 
 // IsOther reports whether the file is in place of one that is a path.
@@ -109,6 +79,6 @@ func (f *Found) Others() *report.Notice {
 	}
 	return &report.Notice{
 		Path:    filepath.ToSlash(files[0]),
-		Message: "left aside" + more + "; a PATH beside has most of the same routes and Services, as files for several clusters do; to read all, name the directory",
+		Message: "left aside" + more + "; a PATH beside declares the same route, as files for several clusters do; to read all, name the directory",
 	}
 }
