@@ -60,7 +60,7 @@ func Renderings(all []Set) func(names []string) string {
 	}
 }
 
-// with reads " (with ci/odd.yaml)".
+// with reads " (with ci/odd.yaml, prod.yaml and eu.yaml)" of two renderings.
 func with(charts map[string]*Set, sets []string) string {
 	var names []string
 	for _, name := range sets {
@@ -72,11 +72,13 @@ func with(charts map[string]*Set, sets []string) string {
 			names = append(names, "its own values")
 			continue
 		}
-		values := s.Values
-		if inside, err := filepath.Rel(s.Path, values); err == nil && filepath.IsLocal(inside) {
-			values = filepath.ToSlash(inside)
+		values := strings.Split(s.Values, ", ")
+		for i, file := range values {
+			if inside, err := filepath.Rel(s.Path, file); err == nil && filepath.IsLocal(inside) {
+				values[i] = filepath.ToSlash(inside)
+			}
 		}
-		names = append(names, printable.Text(values))
+		names = append(names, printable.Text(strings.Join(values, " and ")))
 	}
 	if more := len(names) - maxRenderings; more > 0 {
 		names = append(names[:maxRenderings], fmt.Sprintf("and %d more", more))
