@@ -79,6 +79,6 @@ func (f *Found) Others() *report.Notice {
 	}
 	return &report.Notice{
 		Path:    filepath.ToSlash(files[0]),
-		Message: "left aside" + more + "; a PATH beside declares the same route, as files for several clusters do; to read all, name the directory",
+		Message: "left aside" + more + "; a PATH beside declares the same route, as files for several clusters do; to read all, name the directory, or name what is deployed together in sets of " + ProjectFile,
 	}
 }
