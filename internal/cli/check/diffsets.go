@@ -194,8 +194,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return nil //nolint:nilerr // it is noted
 	}
 	if before != nil && after != nil {
-		was, err := keyOf(before, d.sides[0].found.at)
-		if now, failed := keyOf(after, d.sides[1].found.at); err == nil && failed == nil && was != now {
+		if key, err := keyOf(before, d.sides[0].found.at); err == nil && d.sides[0].found.now[key] != "" {
 			d.out.Notes = append(d.out.Notes, name+" is compared with "+nameOf(before)+" of the base")
 		}
 	}

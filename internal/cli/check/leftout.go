@@ -248,13 +248,16 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 	return "", nil
 }
 
-// holdsFiles reports whether the file exists, or the folder and a file in it: git keeps no others, which remain where files moved.
+// holdsFiles reports whether the file exists, or the folder and a file in it, or what cannot be read: git keeps no others, which remain where files moved.
 func holdsFiles(path string) (holds bool, _ error) {
-	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-		if holds = err == nil && !entry.IsDir(); holds {
+	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil && at == path {
+			return err
+		}
+		if holds = err != nil || !entry.IsDir(); holds {
 			return filepath.SkipAll
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

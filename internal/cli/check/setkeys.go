@@ -80,8 +80,8 @@ func grow(before, after *Found) error {
 				return err
 			}
 			if is {
-				note(near, key, other, others)
-				note(near, other, key, others)
+				keepNearest(near, key, other, others)
+				keepNearest(near, other, key, others)
 			}
 		}
 	}
@@ -102,7 +102,8 @@ type nearest struct {
 	tied bool
 }
 
-func note(near map[string]*nearest, key, other string, others int) {
+// keepNearest has the other set be the nearest one of the set with the key, if none is nearer.
+func keepNearest(near map[string]*nearest, key, other string, others int) {
 	switch n := near[key]; {
 	case n == nil || others < n.others:
 		near[key] = &nearest{key: other, others: others}
@@ -129,12 +130,12 @@ func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ er
 		was, now = was[1:], now[1:]
 		is = len(was) > 0 && len(now) > 0
 	}
-	gone, added := beside(was, now), beside(now, was)
+	gone, added := outside(was, now), outside(now, was)
 	return gone + added, is && (gone == 0 || added == 0), nil
 }
 
-// beside returns how many of the paths are not the others, nor in them.
-func beside(paths, others []string) (n int) {
+// outside returns how many of the paths are not the others, nor in them.
+func outside(paths, others []string) (n int) {
 	for _, path := range paths {
 		if !slices.ContainsFunc(others, func(other string) bool { return sets.Below(path, other) }) {
 			n++

@@ -149,7 +149,7 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	if f.paths = wholePaths(f.paths, named); !f.byHand {
 		f.base = source.Whole(f.base)
 	}
-	if !f.byHand && len(f.base) == 1 && len(f.paths) == 1 && isFile(f.base[0]) && isFile(f.paths[0]) { // and not what is beside them
+	if !f.byHand && len(f.base) == 1 && len(f.paths) == 1 && source.IsFile(f.base[0]) && source.IsFile(f.paths[0]) { // and not what is beside them
 		f.options.Files, f.paths, f.byHand = f.paths, nil, true
 	}
 	bases := 0
@@ -178,7 +178,7 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return nil
 	case !named && len(f.base) > 0 && (len(f.base) > 1 || len(f.paths) > 1):
 		return errors.New("to compare what is deployed in two directories, specify one PATH and one --base")
-	case !named && len(f.base) == 1 && len(f.paths) == 1 && isFile(f.base[0]) != isFile(f.paths[0]):
+	case !named && len(f.base) == 1 && len(f.paths) == 1 && source.IsFile(f.base[0]) != source.IsFile(f.paths[0]):
 		return errors.New("PATH and --base must be two files, or two directories")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
@@ -311,9 +311,4 @@ func writeDiff(w io.Writer, format string, diff *report.Diff) error {
 		return diff.Markdown(w)
 	}
 	return diff.Text(w, colorful(w))
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }

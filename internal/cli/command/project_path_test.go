@@ -405,6 +405,20 @@ func TestPathFileWins(t *testing.T) {
 	}
 }
 
+// TestPathFileOfNoSets: a file that is left aside is so in a version whose project names the directory as a set, too.
+func TestPathFileOfNoSets(t *testing.T) {
+	deployed(t)
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [plain]}]\n")
+	commit(t)
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "plain/new.yaml", contents(t, "plain/web.yaml"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "plain/new.yaml"); got.code == ExitUsage || !strings.Contains(got.stdout, "note: plain/web.yaml: left aside; ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPathFileWithTheSame: what has no route of a PATH is read, though it declares something else of it.
 func TestPathFileWithTheSame(t *testing.T) {
 	deployed(t)

@@ -16,12 +16,14 @@ import (
 // several clusters are, and what is left aside. What a path declares is in place of what they do.
 func (d *discovery) beside(folder string) {
 	var paths []string
-	routes := map[manifest.Key]bool{}
 	if at := d.folders[folder]; at != nil {
 		paths = at.files
-		for _, file := range paths {
-			for _, key := range d.routes(file) {
-				routes[key] = true
+	}
+	routes := map[manifest.Key]bool{}
+	for i := range d.holders {
+		if h := &d.holders[i]; filepath.Dir(h.path) == folder && h.place == inSight {
+			for _, at := range h.routes {
+				routes[at.Key] = true
 			}
 		}
 	}
@@ -35,8 +37,8 @@ func (d *discovery) beside(folder string) {
 			d.setAside(path, where, by)
 			continue
 		}
-		if slices.ContainsFunc(d.routes(path), func(key manifest.Key) bool { return routes[key] }) {
-			d.others[absolute(path)] = path
+		if d.declares(path, routes) {
+			d.AddOther(path)
 			continue
 		}
 		skipped := len(d.Skipped)
@@ -48,24 +50,26 @@ func (d *discovery) beside(folder string) {
 	}
 }
 
-// routes returns the routes of the file, Canaries with one among them, as far as they can be read.
-func (d *discovery) routes(path string) (keys []manifest.Key) {
+// declares reports whether the file has one of the routes, as far as it can be read.
+func (d *discovery) declares(path string, routes map[manifest.Key]bool) bool {
 	data, err := d.read(path)
 	if err != nil {
-		return nil // it is reported
+		return false // it is reported
 	}
 	h, _ := routesIn(d.namespace, path, yaml.UTF8(data))
-	for _, at := range h.routes {
-		keys = append(keys, at.Key)
-	}
-	return keys
+	return slices.ContainsFunc(h.routes, func(at source.Place) bool { return routes[at.Key] })
 }
 
 // IsOther reports whether the file is in place of one that is a path.
 func (f *Found) IsOther(path string) bool { return f.others[absolute(path)] != "" }
 
 // AddOther has the file be one.
-func (f *Found) AddOther(path string) { f.others[absolute(path)] = path }
+func (f *Found) AddOther(path string) {
+	if f.others == nil {
+		f.others = map[string]string{}
+	}
+	f.others[absolute(path)] = path
+}
 
 // Others is a note on the files in place of those that are paths; nil if there are none.
 func (f *Found) Others() *report.Notice {

@@ -34,7 +34,7 @@ func discover(ctx context.Context, disk *source.Disk, root, namespace string, pa
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, others: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
 		seen: map[string]bool{}, held: map[string]bool{}, besides: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}

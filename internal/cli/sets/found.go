@@ -269,7 +269,7 @@ func Group(skipped []report.Skipped) (all []report.Skipped) {
 	for i := range all {
 		if at := in(&all[i]); len(files[at]) > 1 {
 			many := "files"
-			if !isFile(filepath.FromSlash(all[i].Path)) { // kustomizations and charts
+			if !source.IsFile(filepath.FromSlash(all[i].Path)) { // kustomizations and charts
 				many = "directories"
 			}
 			all[i].Path, all[i].Reason = at.folder, named(files[at], "", many)+": "+at.reason

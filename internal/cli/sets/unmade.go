@@ -172,7 +172,7 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 		version = u.versionAround(folder)
 	}
 	makes = version && kind || canary || unknown
-	if values := filepath.Join(folder, "values.yaml"); !names && isFile(values) {
+	if values := filepath.Join(folder, "values.yaml"); !names && source.IsFile(values) {
 		read(values)
 	}
 	return names || unknown, makes
@@ -207,11 +207,6 @@ func (u *unmade) versionAround(folder string) bool {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }
 
 // kustomization returns why a kustomization is not checked, if it may make routes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -62,6 +63,12 @@ func (d *Document) Line(field string) int {
 // file that is named itself is read whatever its name.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path))
+}
+
+// IsFile reports whether there is a file at the path, or at the end of a link there.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 // MaxInput is how much is read of the files of one set, in bytes: a file counts as often as it is named.
