@@ -374,6 +374,34 @@ func TestPathFileOfCluster(t *testing.T) {
 	}
 }
 
+// TestPathFileOfAll: a file without routes that declares nothing of those beside it is common to them: as a PATH with one of them, it stands for the others,
+// too.
+func TestPathFileOfAll(t *testing.T) {
+	deployed(t)
+	service, route, _ := strings.Cut(contents(t, "plain/web.yaml"), "---\n")
+	for name, test := range map[string]struct {
+		common string
+		denied bool
+	}{
+		"common to all":  {service + "---\n" + strings.ReplaceAll(service, "web", "more"), true},
+		"of one of them": {service + "---\n" + strings.ReplaceAll(service, "web", "own"), false},
+	} {
+		put(t, "envs/common.yaml", test.common)
+		put(t, "envs/dev.yaml", route)
+		put(t, "envs/services.yaml", strings.ReplaceAll(service, "web", "own"))
+		put(t, "envs/prod.yaml", strings.Replace(route, "Service, name: web", "Service, name: own", 1))
+		commit(t)
+		put(t, "envs/common.yaml", strings.Replace(test.common, "{ports", "{clusterIP: None, ports", 1))
+		if got := run(t, "", "check", "envs/common.yaml", "envs/prod.yaml"); (got.code == ExitFindings) != test.denied || strings.Contains(got.stdout, "left aside") == test.denied {
+			t.Errorf("%s: check: %+v", name, got)
+		}
+		put(t, "envs/prod.yaml", strings.Replace(contents(t, "envs/prod.yaml"), "web-v1", "web-v2", 1))
+		if got := run(t, "", "diff", "--base-ref", "HEAD", "envs/common.yaml", "envs/prod.yaml"); strings.Contains(got.stdout, "left aside") == test.denied {
+			t.Errorf("%s: diff: %+v", name, got)
+		}
+	}
+}
+
 // TestPathFileWins: what a PATH declares counts, and not what another file of its directory declares. A file that one version leaves aside is left aside in
 // both.
 func TestPathFileWins(t *testing.T) {

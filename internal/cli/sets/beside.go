@@ -1,32 +1,29 @@
 package sets
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // beside looks at the manifests of a folder that are deployed with those that are paths: the others, but for those in place of one, as files for
-// several clusters are, and what is left aside. What a path declares is in place of what they do.
+// several clusters are, and what is left aside. A path without routes that declares nothing of theirs is common to all of them. What a path
+// declares is in place of what they do.
 func (d *discovery) beside(folder string) {
-	var paths []string
+	var paths, beside []string
 	if at := d.folders[folder]; at != nil {
 		paths = at.files
 	}
-	routes := map[manifest.Key]bool{}
-	for i := range d.holders {
-		if h := &d.holders[i]; filepath.Dir(h.path) == folder && h.place == inSight {
-			for _, at := range h.routes {
-				routes[at.Key] = true
-			}
-		}
-	}
+	declares, by := map[string]map[manifest.Key]bool{}, map[manifest.Key]int{}
 	entries, _ := os.ReadDir(folder) // what can be read; another version may have it
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
@@ -37,7 +34,21 @@ func (d *discovery) beside(folder string) {
 			d.setAside(path, where, by)
 			continue
 		}
-		if d.declares(path, routes) {
+		beside, declares[path] = append(beside, path), d.declared(path)
+		for key := range declares[path] {
+			by[key]++
+		}
+	}
+	routes, common := map[manifest.Key]bool{}, false
+	for _, path := range paths {
+		alone := true
+		for key, route := range d.declared(path) {
+			routes[key], alone = routes[key] || route, alone && !route && by[key] == 0
+		}
+		common = common || alone
+	}
+	for _, path := range beside {
+		if !common && slices.ContainsFunc(slices.Collect(maps.Keys(declares[path])), func(key manifest.Key) bool { return routes[key] }) {
 			d.AddOther(path)
 			continue
 		}
@@ -50,14 +61,20 @@ func (d *discovery) beside(folder string) {
 	}
 }
 
-// declares reports whether the file has one of the routes, as far as it can be read.
-func (d *discovery) declares(path string, routes map[manifest.Key]bool) bool {
+// declared returns the routes and Services in the file, as far as it can be read, and which are routes.
+func (d *discovery) declared(path string) map[manifest.Key]bool {
 	data, err := d.read(path)
 	if err != nil {
-		return false // it is reported
+		return nil // it is reported
 	}
-	h, _ := routesIn(d.namespace, path, yaml.UTF8(data))
-	return slices.ContainsFunc(h.routes, func(at source.Place) bool { return routes[at.Key] })
+	keys := map[manifest.Key]bool{}
+	objects, _ := manifest.ReadUndecoded(path, yaml.UTF8(data), cmp.Or(d.namespace, "default"))
+	for _, object := range objects {
+		if route := rollout.HoldsRoute(object); route || object.Key.Kind == mesh.ServiceKind {
+			keys[object.Key] = route
+		}
+	}
+	return keys
 }
 
 // IsOther reports whether the file is in place of one that is a path.
