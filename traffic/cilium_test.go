@@ -66,3 +66,16 @@ func TestCilium(t *testing.T) {
 		}
 	}
 }
+
+// TestCiliumCalls: of what matches alike, an HTTPRoute comes before a GRPCRoute, and trace gives that as the reason.
+func TestCiliumCalls(t *testing.T) {
+	cilium := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Cilium)})
+	table := newTable(t, cilium, http("shop/web", onCart+`, rules: [{`+toV1+`}]`), object("GRPCRoute shop/rpc", onCart+`, rules: [{`+toV1+`}]`))
+	trace, err := table.Trace(ask(t, "grpc a.B/C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "not taken: GRPCRoute shop/rpc rule[0]: a GRPCRoute comes after an HTTPRoute\n"; !strings.Contains(trace.String(), want) {
+		t.Errorf("got %s, want %s", trace, want)
+	}
+}

@@ -115,6 +115,9 @@ func lowerRank(chosen, e *entry, part int) string {
 		case mesh.ByHeaders:
 			return "it matches fewer headers"
 		}
+		if chosen.rank[part] == 0 {
+			return fmt.Sprintf("a GRPCRoute comes after an %s", chosen.route.Kind)
+		}
 		return "it matches fewer query parameters"
 	}
 	if e.route.Kind == mesh.GRPCRoute {
