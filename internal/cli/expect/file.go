@@ -98,11 +98,11 @@ type Share struct {
 	Effects *traffic.Effects `json:"effects,omitempty"`
 }
 
-// Redirect is an answer that sends the client elsewhere.
+// Redirect is an answer that sends the client elsewhere. One of the two is set at least.
 type Redirect struct {
-	Status int `json:"status"`
+	Status int `json:"status,omitempty"`
 	// Location is the value of the header, as gammaguard trace shows it.
-	Location string `json:"location"`
+	Location string `json:"location,omitempty"`
 }
 
 // The bounds of what files may hold.

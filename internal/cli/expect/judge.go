@@ -23,11 +23,10 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 		differ(expected.Text(namespace), destinations.Text(namespace))
 	}
 	if want := e.Redirect; want != nil {
-		switch text := redirectText(want.Status, want.Location); {
-		case got.Redirect == nil:
-			differ(text, got.Text(namespace))
-		case got.Redirect.Status != want.Status || got.Redirect.Location(&trace.Request) != want.Location:
-			differ(text, redirectText(got.Redirect.Status, got.Redirect.Location(&trace.Request)))
+		if got.Redirect == nil {
+			differ(want.text(), got.Text(namespace))
+		} else if is := (Redirect{Status: got.Redirect.Status, Location: got.Redirect.Location(&trace.Request)}); !want.meets(&is) {
+			differ(want.text(), is.text())
 		}
 	}
 	if e.Route != "" && (trace.Chosen == nil || trace.Chosen.Route != e.Route) {
@@ -47,8 +46,21 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 	return failures
 }
 
-func redirectText(status int, location string) string {
-	return fmt.Sprintf("redirect %d to %s", status, printable.Text(location))
+// meets reports whether the redirect is as it is wanted, as far as that is set.
+func (r *Redirect) meets(is *Redirect) bool {
+	return (r.Status == 0 || r.Status == is.Status) && (r.Location == "" || r.Location == is.Location)
+}
+
+// text reads "redirect 301 to https://cart.shop/moved", as far as it is set.
+func (r *Redirect) text() string {
+	text := "redirect"
+	if r.Status != 0 {
+		text += fmt.Sprintf(" %d", r.Status)
+	}
+	if r.Location != "" {
+		text += " to " + printable.Text(r.Location)
+	}
+	return text
 }
 
 func textOr(text, otherwise string) string {

@@ -150,6 +150,9 @@ func (e *Expect) validate() (problems []string) {
 	if e.AsInRevision != "" && (e.Route != "" || e.Effects != nil) {
 		fail("asInRevision cannot be used with route or effects")
 	}
+	if e.Redirect != nil && *e.Redirect == (Redirect{}) {
+		fail("redirect: set status, location, or both")
+	}
 	if e.Effects != nil && e.Effects.Redirect != nil {
 		fail("effects.redirect: set redirect in place of it")
 	}

@@ -213,6 +213,30 @@ func TestWrittenFails(t *testing.T) {
 	}
 }
 
+// TestRedirects: of a redirect, what is set is compared.
+func TestRedirects(t *testing.T) {
+	folder := write(t, map[string]string{"a.yaml": filters})
+	const is = ", got redirect 301 to https://cart.shop/moved"
+	for wants, want := range map[string]string{
+		"{status: 301}": "", "{location: 'https://cart.shop/moved'}": "",
+		"{status: 302}":                         "want redirect 302" + is,
+		"{location: 'https://x/'}":              "want redirect to https://x/" + is,
+		"{status: 301, location: 'https://x/'}": "want redirect 301 to https://x/" + is,
+	} {
+		f, err := expect.Decode(expect.FileName, []byte(header+"tests:\n- {name: a, request: {service: shop/cart, port: 80, path: /moved}, expect: {redirect: "+wants+"}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := expect.Run(t.Context(), over(folder), []*expect.File{f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Results[0].Failures, "\n"); got != want {
+			t.Errorf("%s: got %q, want %q", wants, got, want)
+		}
+	}
+}
+
 // TestMeshes: each test runs under each mesh that it is meant for. Linkerd drops a route with such filters.
 func TestMeshes(t *testing.T) {
 	const tests = header + `tests:
