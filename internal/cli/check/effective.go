@@ -108,8 +108,9 @@ func (l *loaded) rejected() (names []string) {
 	return names
 }
 
-// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
-func (l *loaded) leftOut() []string {
+// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that. Of what
+// the version after, which may be nil, mends or lacks, it says that it was so before.
+func (l *loaded) leftOut(after *loaded) []string {
 	var notes []string
 	for _, s := range l.skipped {
 		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
@@ -117,15 +118,38 @@ func (l *loaded) leftOut() []string {
 	for _, n := range l.notices {
 		notes = append(notes, n.Path+": "+n.Message)
 	}
+	slips := map[manifest.Key]string{}
+	if after != nil {
+		for _, r := range after.routes {
+			slips[r.Key], _ = after.slip(r)
+		}
+	}
 	for _, r := range l.routes {
-		if len(r.refusals) > 0 {
-			notes = append(notes, l.withoutRefused(r))
-		} else if r.undecodable == nil && r.variables() {
-			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+		what, todo := l.slip(r)
+		switch {
+		case what == "" || after != nil && slips[r.Key] != "": // it is said of the version after
+		case after != nil:
+			notes = append(notes, "before, "+what)
+		default:
+			notes = append(notes, what+": "+todo)
 		}
 	}
 	return notes
 }
+
+// slip says what of a route has no effect as it is written, and what to do; empty for nothing.
+func (l *loaded) slip(r *route) (what, todo string) {
+	switch {
+	case len(r.refusals) > 0:
+		return l.withoutRefused(r)
+	case r.undecodable == nil && r.variables():
+		return fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written", r.Key.Kind, r.Key.Namespace, r.Key.Name), substituteFirst
+	}
+	return "", ""
+}
+
+// substituteFirst is what to do about a variable.
+const substituteFirst = "substitute the variable first"
 
 // homeless names the namespaces that do not exist, since the input is complete, and whose routes so lack a grant.
 func (l *loaded) homeless() (notes []string) {
@@ -144,9 +168,9 @@ func (l *loaded) homeless() (notes []string) {
 	return notes
 }
 
-// withoutRefused says why what a route of the input says does not count, and what counts in its place.
-func (l *loaded) withoutRefused(r *route) string {
-	const details = ": run gammaguard check for details"
+// withoutRefused says why what a route of the input says does not count, what counts in its place, and what to do.
+func (l *loaded) withoutRefused(r *route) (what, todo string) {
+	const details = "run gammaguard check for details"
 	instead, stays, version := "is left out", "is left out", "it"
 	if l.world.base.Get(r.Key) != nil {
 		instead, stays, version = "is taken as it was", "stays as it was", "its new version"
@@ -155,10 +179,10 @@ func (l *loaded) withoutRefused(r *route) string {
 	name := fmt.Sprintf("%s %s/%s ", r.Key.Kind, r.Key.Namespace, r.Key.Name)
 	switch {
 	case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
-		return name + instead + ", because " + rejects + " as it is written: substitute the variable first"
+		return name + instead + ", because " + rejects + " as it is written", substituteFirst
 	case !r.refused():
 		object := report.UnknownOf(&validate.Finding{Reference: *r.refusals[0].missing}, "", "").Lacks
-		return name + instead + ", because whether " + rejects + " depends on " + object + ", which is not in the input" + details
+		return name + instead + ", because whether " + rejects + " depends on " + object + ", which is not in the input", details
 	}
-	return name + stays + ", because " + rejects + details
+	return name + stays + ", because " + rejects, details
 }

@@ -86,7 +86,7 @@ func (t *Traffic) Configured() *traffic.Table {
 func (t *Traffic) Reader() mesh.Reader { return t.world }
 
 // Notes say what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
-func (t *Traffic) Notes() []string { return append(t.leftOut(), t.Unbuilt()...) }
+func (t *Traffic) Notes() []string { return append(t.leftOut(nil), t.Unbuilt()...) }
 
 // Unbuilt says which kustomizations and charts were read as plain files.
 func (t *Traffic) Unbuilt() (notes []string) {
@@ -199,7 +199,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	var notes, rejected []string
 	for i, l := range []*loaded{before, after} {
 		tables[i] = l.table(l.sees)
-		notes, rejected = append(notes, l.leftOut()...), append(rejected, l.rejected()...)
+		notes, rejected = append(notes, l.leftOut([]*loaded{after, nil}[i])...), append(rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err

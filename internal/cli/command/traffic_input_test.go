@@ -105,7 +105,7 @@ func TestTrafficWithoutRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"diff --base base.yaml -f change.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\nnote: namespace shop is not in the input: it is assumed to have the grant\n" +
 			"no change in what was compared; 1 request class unchanged; 1 route left out\n\nnew findings:\nchange.yaml\n",
-		"diff --base change.yaml -f base.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\nnote: namespace shop is not in the input: it is assumed to have the grant\n" +
+		"diff --base change.yaml -f base.yaml": "note: before, HTTPRoute shop/refused is left out, because the API server rejects it\nnote: namespace shop is not in the input: it is assumed to have the grant\n" +
 			"no change in what was compared; 1 request class unchanged; 1 route left out\n",
 		"diff --base base.yaml -f type.yaml": "note: HTTPRoute shop/type is left out",
 		"trace service/cart:80 --path /no-slash -f change.yaml": "→ Service web:80 100 %\n" +
@@ -137,10 +137,12 @@ func TestTrafficWithoutRefused(t *testing.T) {
 		}
 	}
 	put(t, "variable.yaml", strings.Replace(base, "{name: web, port", "{name: \"${app}\", port", 1))
-	const refers = "note: HTTPRoute shop/web refers to a name with a variable, which is taken as it is written: substitute the variable first\n"
+	const refers = "HTTPRoute shop/web refers to a name with a variable, which is taken as it is written"
 	for args, want := range map[string]string{
-		"diff --base base.yaml -f variable.yaml": refers, "diff --base variable.yaml -f base.yaml": refers,
-		"check -f variable.yaml": "\n  Substitute the variable before the check.\n",
+		"diff --base base.yaml -f variable.yaml":     "note: " + refers + ": substitute the variable first\n",
+		"diff --base variable.yaml -f variable.yaml": "note: " + refers + ": substitute the variable first\nnote: namespace",
+		"diff --base variable.yaml -f base.yaml":     "note: before, " + refers + "\n",
+		"check -f variable.yaml":                     "\n  Substitute the variable before the check.\n",
 	} {
 		if got := run(t, "", strings.Fields(args)...); !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
