@@ -229,11 +229,11 @@ func Whole(paths []string) (whole []string) {
 var chartParts = []string{"charts", "ci", "crds", "templates"}
 
 // outermost returns the folder of the outermost chart that the path is a part of, as far as the root of the repository, or the path. A folder
-// that is itself a chart or a kustomization is none.
+// with a kustomization is none.
 func outermost(path string) string {
 	info, err := os.Stat(path)
 	absolute, absErr := filepath.Abs(path)
-	if err != nil || absErr != nil || info.IsDir() && (IsChart(path) || build.KustomizationFile(path) != path) {
+	if err != nil || absErr != nil || info.IsDir() && build.KustomizationFile(path) != path {
 		return path
 	}
 	chart := ""
