@@ -153,6 +153,7 @@ func TestCheckMissingBelow(t *testing.T) {
 		"resources:\n- s.yaml\n":                              {"2", "resources: s.yaml does not exist"},
 		"patches:\n- path: s.yaml\n":                          {"2", "path: s.yaml does not exist"},
 		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n": {"1", "files: a=s.txt does not exist"},
+		"resources:\n\t- s.yaml\n":                            {"2", "broken YAML: found character that cannot start any token"},
 		"resource: [s.yaml]\n":                                {"1", "invalid Kustomization: json: unknown field \"resource\""},
 	} {
 		folder := written(t, map[string]string{"base/kustomization.yaml": text, "dev/kustomization.yaml": overlay, "prod/kustomization.yaml": overlay})
@@ -210,7 +211,7 @@ func TestCheckUnbuilt(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no YAML":         {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: invalid Kustomization: yaml: "},
+		"no YAML":         {map[string]string{"kustomization.yaml": "resources: [\n- a\n"}, ExitFindings, "2  broken   cannot be built: broken YAML: did not find expected node content"},
 		"missing file":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
 		"broken patch":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "p.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n   labels: {}\n"}, ExitFindings, "p.yaml\n     5  broken   cannot be built: broken YAML: "},
 		"remote base":     {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},

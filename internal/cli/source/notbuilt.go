@@ -86,16 +86,19 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
 }
 
-// malformed returns the first error of YAML in the files of objects and patches that the kustomization in the folder uses, if the
-// builder failed because of one; nil if it is not found.
+// malformed returns the first error of YAML in the kustomization in the folder, those that it uses, and their files of objects and patches, if
+// the builder failed because of one; nil if it is not found.
 func (in *Input) malformed(folder, failed string) *manifest.Error {
 	object, patch := strings.Contains(failed, "MalformedYAMLError"), strings.Contains(failed, "unable to parse SM or JSON patch")
-	if !object && !patch {
+	kustomization := strings.Contains(failed, "invalid Kustomization: yaml: ")
+	if !object && !patch && !kustomization {
 		return nil
 	}
 	used := Uses(in.Disk.Read, folder)
 	for _, path := range slices.Sorted(maps.Keys(used)) {
-		if as := used[path]; as == ObjectOf && !object || as == namedBy && !patch || as == kustomizationOf || !strings.Contains(failed, filepath.Base(path)) {
+		switch as := used[path]; {
+		case as == kustomizationOf && kustomization:
+		case as == ObjectOf && !object, as == namedBy && !patch, as == kustomizationOf, !strings.Contains(failed, filepath.Base(path)):
 			continue
 		}
 		if data, err := in.take(path); err == nil {
