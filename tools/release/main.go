@@ -84,7 +84,7 @@ func main() {
 	}
 	var err error
 	if r.signer, err = signer(context.Background(), *key); err != nil {
-		fmt.Fprintln(os.Stderr, "error: -key:", err)
+		fmt.Fprintln(os.Stderr, "error: KEY:", err)
 		os.Exit(2)
 	}
 	if *check {
