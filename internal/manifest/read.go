@@ -93,7 +93,7 @@ func (r *reader) document(part *source) {
 		text, err := r.convert(origin, part)
 		if err != nil {
 			r.documents++
-			r.errs = append(r.errs, yamlError(origin, err))
+			r.errs = append(r.errs, yamlError(origin, part.text, err))
 			return
 		}
 		data = text
@@ -318,13 +318,13 @@ const BrokenYAML = "broken YAML: "
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 
-// yamlError moves the line in the parser's message to where it belongs.
-func yamlError(origin Origin, err error) error {
+// yamlError moves the line in the parser's message on the text to where it belongs. Where the parser has come to the end, that is the last line.
+func yamlError(origin Origin, text string, err error) error {
 	message := err.Error()
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		message = message[len(m[0]):]
 		if n, err := strconv.Atoi(m[1]); err == nil {
-			origin.Line += n - 1
+			origin.Line += min(n-1, strings.Count(strings.TrimRight(text, "\n"), "\n"))
 		}
 	}
 	return &Error{origin, errors.New(BrokenYAML + message)}

@@ -61,46 +61,8 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 			return nil, err
 		}
 	}
-	was, err := before.byKey(before.Sets, before.Bare)
-	if err != nil {
+	if err := d.compareAll(ctx, before, after); err != nil {
 		return nil, err
-	}
-	bare, err := after.byKey(after.Bare)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.leaveOut(before, after); err != nil {
-		return nil, err
-	}
-	for i := range after.Sets {
-		set := &after.Sets[i]
-		key, err := after.key(set)
-		if err != nil {
-			return nil, err
-		}
-		if d.aside[set] {
-			continue
-		}
-		if err := d.compare(ctx, was[key], set); err != nil {
-			return nil, err
-		}
-		delete(was, key)
-	}
-	for i := range before.Sets {
-		set := &before.Sets[i]
-		if key, err := before.key(set); err == nil && was[key] == set && !d.aside[set] {
-			if err := d.compare(ctx, set, bare[key]); err != nil {
-				return nil, err
-			}
-			delete(bare, key)
-		}
-	}
-	if len(d.later) > 0 {
-		for _, key := range slices.Sorted(maps.Keys(bare)) {
-			if err := d.move(ctx, was[key], bare[key]); err != nil {
-				return nil, err
-			}
-		}
 	}
 	for _, compare := range d.later {
 		if err := compare(); err != nil {
@@ -117,17 +79,80 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
-	err = d.say()
+	err := d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
 	return d.out, err
+}
+
+// compareAll compares each set with that of the other version.
+func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
+	was, err := before.byKey(before.Sets, before.Bare)
+	if err != nil {
+		return err
+	}
+	bare, err := after.byKey(after.Bare)
+	if err != nil {
+		return err
+	}
+	if err := d.leaveOut(before, after); err != nil {
+		return err
+	}
+	var arrived []*sets.Set
+	for i := range after.Sets {
+		set := &after.Sets[i]
+		key, err := after.key(set)
+		switch {
+		case err != nil:
+			return err
+		case d.aside[set]:
+			continue
+		case was[key] == nil:
+			arrived = append(arrived, set)
+			continue
+		}
+		if err := d.compare(ctx, was[key], set); err != nil {
+			return err
+		}
+		delete(was, key)
+	}
+	if len(d.failed) > 0 { // what these use in the other version is left out, too
+		if err := d.leaveOut(before, after); err != nil {
+			return err
+		}
+	}
+	for _, set := range arrived {
+		if d.aside[set] {
+			continue
+		}
+		if err := d.compare(ctx, nil, set); err != nil {
+			return err
+		}
+	}
+	for i := range before.Sets {
+		set := &before.Sets[i]
+		if key, err := before.key(set); err == nil && was[key] == set && !d.aside[set] {
+			if err := d.compare(ctx, set, bare[key]); err != nil {
+				return err
+			}
+			delete(bare, key)
+		}
+	}
+	if len(d.later) > 0 {
+		for _, key := range slices.Sorted(maps.Keys(bare)) {
+			if err := d.move(ctx, was[key], bare[key]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // setsDiff is one comparison of two versions of a repository.
 type setsDiff struct {
 	sides [2]*side
 	out   *report.Diff
-	// aside are the sets that only one version compares, though both have them.
+	// aside are the sets that only one version compares, though both have them, or can read.
 	aside map[*sets.Set]bool
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
@@ -190,6 +215,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		}
 	}
 	if err := errors.Join(failed[:]...); err != nil {
+		d.aside[before], d.aside[after] = failed[1] != nil, failed[0] != nil
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
 	}

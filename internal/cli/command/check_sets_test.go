@@ -211,7 +211,7 @@ func TestCheckUnbuilt(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no YAML":         {map[string]string{"kustomization.yaml": "resources: [\n- a\n"}, ExitFindings, "2  broken   cannot be built: broken YAML: did not find expected node content"},
+		"no YAML":         {map[string]string{"kustomization.yaml": "\nresources: [\n"}, ExitFindings, "2  broken   cannot be built: broken YAML: did not find expected node content"},
 		"missing file":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
 		"broken patch":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "p.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n   labels: {}\n"}, ExitFindings, "p.yaml\n     5  broken   cannot be built: broken YAML: "},
 		"remote base":     {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},

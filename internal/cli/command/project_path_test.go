@@ -302,6 +302,40 @@ func TestPathInChart(t *testing.T) {
 	}
 }
 
+// TestPathOfBroken: a PATH stands for a kustomization that is no YAML, too, as far as its words name it, also by way of a base. diff compares nothing that
+// it used.
+func TestPathOfBroken(t *testing.T) {
+	deployed(t)
+	web := contents(t, "plain/web.yaml")
+	const whole = "resources:\n- ../b\n- own.yaml\n"
+	put(t, "k/b/kustomization.yaml", "resources:\n- web.yaml\n")
+	put(t, "k/b/web.yaml", web)
+	put(t, "k/qa/own.yaml", strings.ReplaceAll(web, "web", "own"))
+	put(t, "k/qa/kustomization.yaml", whole)
+	commit(t)
+	for _, text := range []string{whole + "<<<<<<< HEAD\n", "resources:\n- ../b\n\t- own.yaml\n", "resources: [../b, own.yaml"} {
+		put(t, "k/qa/kustomization.yaml", text)
+		for _, path := range []string{"k/b", "k/b/web.yaml", "k/b/kustomization.yaml", "k/qa", "k/qa/own.yaml", "k/qa/kustomization.yaml"} {
+			if got := run(t, "", "check", "--strict", path); got.code != ExitFindings || strings.Count(got.stdout, "(broken-document)") != 1 || strings.Contains(got.stdout, "not checked") {
+				t.Errorf("%q: check %s: %+v", text, path, got)
+			}
+		}
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stdout, "no change in what was compared; ") || !strings.Contains(got.stdout, "1 set not compared") {
+			t.Errorf("%q: diff: %+v", text, got)
+		}
+	}
+	put(t, "k/qa/kustomization.yaml", strings.Replace(whole, "../b", "../c", 1))
+	const note = "note: kustomization k/b is not compared: the base has it too, but only kustomization HEAD:k/qa uses it, which is not compared\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stdout, note) || !strings.Contains(got.stdout, "no change in what was compared; ") {
+		t.Errorf("a base that is not there: %+v", got)
+	}
+	commit(t)
+	put(t, "k/qa/kustomization.yaml", whole)
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: kustomization k/b is not compared: it is still there, but only kustomization k/qa uses it, which is not compared\n") {
+		t.Errorf("a base that was not there: %+v", got)
+	}
+}
+
 // TestPathFile: a manifest as PATH stands for those of its directory, also where only one version has it, and not for those below. What our patterns
 // leave aside is no PATH, and what two PATHs lead to is named once.
 func TestPathFile(t *testing.T) {

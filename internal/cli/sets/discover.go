@@ -245,18 +245,15 @@ func (d *discovery) kustomization(path string) {
 	}
 	k := kustomization{folder: path, at: absolute(path)}
 	data, err := d.read(file)
-	var root *yaml.Node
 	if err == nil {
-		root, err = source.Kustomization(data)
-	}
-	if d.broken[k.at] = err != nil; err == nil { // else kustomize says what is wrong, where the set is built
 		var kind struct{ Kind string }
 		if text, err := yaml.ToJSON(data); err == nil {
 			_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
 		}
 		k.component = kind.Kind == "Component"
-		build.EachPath(root, func(field, name string) { d.uses(&k, field, name) })
+		err = source.EachPath(data, func(field, name string) { d.uses(&k, field, name) })
 	}
+	d.broken[k.at] = err != nil       // kustomize says what is wrong, where the set is built
 	if d.inChart[path] != chartMade { // else it is no set of its own
 		d.kustomizations = append(d.kustomizations, k)
 	}

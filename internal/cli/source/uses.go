@@ -3,6 +3,7 @@ package source
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/yaml"
@@ -22,12 +23,8 @@ const (
 
 // EachUse calls the functions with the folders and the files that the kustomization in the file names.
 func EachUse(file string, data []byte, below func(folder string), uses func(path string, as Use)) {
-	root, err := Kustomization(data)
-	if err != nil {
-		return
-	}
-	folder := build.Real(filepath.Dir(file)) // as kustomize does, before paths in it are followed
-	build.EachPath(root, func(field, name string) {
+	folder := build.Real(filepath.Dir(file))      // as kustomize does, before paths in it are followed
+	_ = EachPath(data, func(field, name string) { // what is wrong is said where it is built
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		info, err := os.Stat(path)
 		switch {
@@ -40,6 +37,25 @@ func EachUse(file string, data []byte, below func(folder string), uses func(path
 			uses(path, namedBy)
 		}
 	})
+}
+
+// word is what may be a path in a text that is no YAML, and maxWords how many are looked at.
+var word = regexp.MustCompile("[^\\s\"'`,:\\[\\]{}]+")
+
+const maxWords = 10_000
+
+// EachPath calls the function with each path that a kustomization names, and its field in lower case. In one that is no YAML, of which the
+// error says why, each word may be one of resources.
+func EachPath(data []byte, visit func(field, path string)) error {
+	root, err := Kustomization(data)
+	if err != nil {
+		for _, path := range word.FindAll(data, maxWords) {
+			visit("resources", string(path))
+		}
+		return err
+	}
+	build.EachPath(root, visit)
+	return nil
 }
 
 // Kustomization returns a kustomization as kustomize reads it: what a merge key gives and another field
