@@ -10,12 +10,15 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// because names the route that decides now and was not on the Service before, or that
+// because names the route that decides now and was not on the Service before, or did not apply, or that
 // decided and was removed or applies no longer, or says that other routes apply. Where none decides,
 // it names one of those that hold the port, or held it.
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && c.find(0, after.route) == nil {
 		return c.isNew(after.route)
+	}
+	if after != nil && c.sides[0].routes != nil && !c.sides[0].routes.holds(c.find(0, after.route)) {
+		return roleOf(after.route, c.request.Service) + after.route.String() + " applies now"
 	}
 	if c.sides[1].missing != "" {
 		return c.sides[1].because

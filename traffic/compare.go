@@ -48,6 +48,9 @@ type comparer struct {
 // where the same is so after.
 const formerly = "before, "
 
+// instead begins what a note proposes, which is not for what was before.
+const instead = "; use "
+
 // caution notes what is worth knowing of a match of a side that decides a change, or whose route was edited; nil is for what no match decides.
 // Of another mesh or release than that of the version after, it says so.
 func (c *comparer) caution(s *side, l *line) {

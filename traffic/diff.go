@@ -90,6 +90,9 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 			return was && d.readings[now][route]
 		})
 		if len(routes) > 0 {
+			if strings.HasPrefix(note, formerly) {
+				note, _, _ = strings.Cut(note, instead)
+			}
 			d.out.Notes = append(d.out.Notes, someOf(slices.Collect(maps.Keys(routes)))+": "+note)
 		}
 	}

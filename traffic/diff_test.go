@@ -473,7 +473,26 @@ func TestDiffNamesReadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"HTTPRoute shop/other: before, Kuma ignores timeouts.request; use a MeshTimeout"}, got.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"HTTPRoute shop/other: before, Kuma ignores timeouts.request"}, got.Notes); diff != "" {
 		t.Errorf("another mesh: %s\n%s", got, diff)
+	}
+}
+
+// TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does.
+func TestDiffNamesCorrected(t *testing.T) {
+	route := func(port string) *Table {
+		return newTable(t, by(t, validate.Policy{}), http("shop/web", `parentRefs: [{group: "", kind: Service, name: cart, port: `+port+`}], rules: [{`+toV1+`}]`))
+	}
+	for _, test := range []struct{ before, after, want string }{
+		{"81", "80", "cart:80 100 %  →  cart-v1:8080 100 % (HTTPRoute shop/web applies now)"},
+		{"80", "81", "cart-v1:8080 100 %  →  cart:80 100 % (HTTPRoute shop/web does not apply: "},
+	} {
+		diff, err := Diff(route(test.before), route(test.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := diff.String(); !strings.Contains(got, test.want) {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
 	}
 }

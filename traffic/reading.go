@@ -73,7 +73,7 @@ func (m *reading) reads(field mesh.Field, set bool) bool {
 	switch {
 	case !set:
 	case does.Value == mesh.Ignored && does.Instead != "":
-		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s; use %s", m.profile.Title, noun, does.Instead))
+		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s"+instead+"%s", m.profile.Title, noun, does.Instead))
 	case does.Value == mesh.Ignored:
 		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s", m.profile.Title, noun))
 	case does.Value == mesh.UnknownTreatment:
