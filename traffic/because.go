@@ -17,9 +17,6 @@ func (c *comparer) because(before, after *entry) string {
 	if after != nil && c.find(0, after.route) == nil {
 		return c.isNew(after.route)
 	}
-	if after != nil && c.sides[0].routes != nil && !c.sides[0].routes.holds(c.find(0, after.route)) {
-		return roleOf(after.route, c.request.Service) + after.route.String() + " applies now"
-	}
 	if c.sides[1].missing != "" {
 		return c.sides[1].because
 	}
@@ -34,10 +31,15 @@ func (c *comparer) because(before, after *entry) string {
 		return "no consumer routes are left"
 	}
 	if before != nil {
-		return c.gone(before.route)
+		if why := c.gone(before.route); why != "" || after == nil {
+			return why
+		}
 	}
 	if after != nil {
-		return ""
+		if pr := c.sides[0].routes; pr == nil || pr.holds(c.find(0, after.route)) {
+			return ""
+		}
+		return roleOf(after.route, c.request.Service) + after.route.String() + " applies now"
 	}
 	// No match decides in either version, but other routes hold the port.
 	for r := range c.sides[1].holders() {

@@ -478,20 +478,24 @@ func TestDiffNamesReadings(t *testing.T) {
 	}
 }
 
-// TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does.
+// TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does. Of one that was only replaced, it
+// names the one that is gone.
 func TestDiffNamesCorrected(t *testing.T) {
-	route := func(port string) *Table {
-		return newTable(t, by(t, validate.Policy{}), http("shop/web", `parentRefs: [{group: "", kind: Service, name: cart, port: `+port+`}], rules: [{`+toV1+`}]`))
+	route := func(port string) string {
+		return http("shop/web", `parentRefs: [{group: "", kind: Service, name: cart, port: `+port+`}], rules: [{`+toV1+`}]`)
 	}
+	consumer := http("faces/mock", `parentRefs: [{group: "", kind: Service, name: cart, namespace: shop}], rules: [{backendRefs: [{name: admin, namespace: shop, port: 80}]}]`)
 	for _, test := range []struct{ before, after, want string }{
-		{"81", "80", "cart:80 100 %  →  cart-v1:8080 100 % (HTTPRoute shop/web applies now)"},
-		{"80", "81", "cart-v1:8080 100 %  →  cart:80 100 % (HTTPRoute shop/web does not apply: "},
+		{route("81"), route("80"), "cart:80 100 %  →  cart-v1:8080 100 % (HTTPRoute shop/web applies now)"},
+		{route("80"), route("81"), "cart-v1:8080 100 %  →  cart:80 100 % (HTTPRoute shop/web does not apply: "},
+		{route("80") + "\n---\n" + consumer, route("80"), "cart-v1:8080 100 % (no consumer routes are left)"},
+		{route("80"), route("80") + "\n---\n" + consumer, "(new consumer HTTPRoute faces/mock)"},
 	} {
-		diff, err := Diff(route(test.before), route(test.after))
+		diff, err := Diff(newTable(t, by(t, validate.Policy{}), test.before), newTable(t, by(t, validate.Policy{}), test.after))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := diff.String(); !strings.Contains(got, test.want) {
+		if got := diff.String(); !strings.Contains(got, test.want) || strings.Contains(got, "applies now") != strings.Contains(test.want, "applies now") {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}

@@ -1,12 +1,40 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 )
+
+// move notes what a directory without routes has now, of what can be read of it.
+func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
+	var loads [2]*loaded
+	for i, set := range []*sets.Set{before, after} {
+		var err error
+		loads[i], err = d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) { return load(ctx, options, input, nil) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", nameOf(after), err)
+		}
+	}
+	d.moves(loads)
+	return nil
+}
+
+// wander notes the routes that only one version of a set has, or of which only that can be read.
+func (d *setsDiff) wander(routes [2]map[manifest.Key]bool, before, after *sets.Set) {
+	for i, others := range [...]map[manifest.Key][]*sets.Set{d.left, d.arrived} {
+		for key := range routes[i] {
+			if !routes[1-i][key] {
+				others[key] = append(others[key], [...]*sets.Set{before, after}[i])
+			}
+		}
+	}
+}
 
 // noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same. A rendering of a
 // chart with other values is no move.

@@ -116,12 +116,10 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 		}
 		delete(was, key)
 	}
-	if len(d.failed) > 0 { // what these use in the other version is left out, too
-		if err := d.leaveOut(before, after); err != nil {
+	for _, set := range arrived { // by now, it is known what failed, and so which sets only those use in the other version
+		if err := d.leave(1, set, before, after.at, nil); err != nil {
 			return err
 		}
-	}
-	for _, set := range arrived {
 		if d.aside[set] {
 			continue
 		}
@@ -129,13 +127,25 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 			return err
 		}
 	}
+	back, err := after.back()
+	if err != nil {
+		return err
+	}
 	for i := range before.Sets {
 		set := &before.Sets[i]
-		if key, err := before.key(set); err == nil && was[key] == set && !d.aside[set] {
-			if err := d.compare(ctx, set, bare[key]); err != nil {
-				return err
-			}
+		key, err := before.key(set)
+		if err != nil || was[key] != set {
+			continue
+		}
+		if bare[key] == nil {
+			err = d.leave(0, set, after, back, nil)
+		}
+		if err == nil && !d.aside[set] {
+			err = d.compare(ctx, set, bare[key])
 			delete(bare, key)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if len(d.later) > 0 {
@@ -216,6 +226,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	if err := errors.Join(failed[:]...); err != nil {
 		d.aside[before], d.aside[after] = failed[1] != nil, failed[0] != nil
+		d.wander(routes, before, after)
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
 	}
@@ -226,13 +237,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	d.moves(loads)
 	d.share(name, loads)
-	for i, others := range [...]map[manifest.Key][]*sets.Set{d.left, d.arrived} {
-		for key := range routes[i] {
-			if !routes[1-i][key] {
-				others[key] = append(others[key], cmp.Or(after, before))
-			}
-		}
-	}
+	d.wander(routes, cmp.Or(after, before), cmp.Or(after, before))
 	compare := func() error {
 		diff, err := difference(loads[0], loads[1], mesh.ReaderFunc(d.elsewhere))
 		if err != nil {
@@ -263,20 +268,6 @@ func (d *setsDiff) load(version int, set *sets.Set, load func(*Options, *source.
 		return load(side.options.Over(&sets.Set{}), side.disk.Input(nil))
 	}
 	return load(side.options.Over(set), side.disk.Within(set.Within).Input(set.Taken))
-}
-
-// move notes what a directory without routes has now, of what can be read of it.
-func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
-	var loads [2]*loaded
-	for i, set := range []*sets.Set{before, after} {
-		var err error
-		loads[i], err = d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) { return load(ctx, options, input, nil) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", nameOf(after), err)
-		}
-	}
-	d.moves(loads)
-	return nil
 }
 
 // moves notes what a set has and did not have before, or had only as the context said it too.

@@ -220,30 +220,33 @@ func makers(set *sets.Set) []string {
 // leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
 // it compares one, in a set that is not left out, too.
 func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
-	ignored, has := "", (*sets.Set)(nil)
+	ignored, users := "", []string(nil)
 	for i, file := range files {
 		if there, err := holdsFiles(file); err != nil || !there {
 			return "", err
 		}
 		for j := range f.Sets {
 			if set := &f.Sets[j]; uses(set, file) {
-				if has = set; !aside[set] {
+				if !aside[set] {
 					return "", nil
 				}
+				users = append(users, nameOf(set))
 			}
 		}
 		if by := f.IgnoredBy(file); i == 0 || by == "" {
 			ignored = by
 		}
 	}
-	switch {
+	switch users = distinct(users); {
 	case len(files) == 0:
 	case ignored != "":
 		return ignored + " ignores it", nil
+	case len(users) == 1:
+		return "only " + users[0] + " uses it, which is not compared", nil
+	case len(users) > 1:
+		return "only " + firstOf(users) + " use it, which are not compared", nil
 	case f.Project.Names():
 		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
-	case has != nil:
-		return "only " + nameOf(has) + " uses it, which is not compared", nil
 	}
 	return "", nil
 }
@@ -269,7 +272,7 @@ func holdsFiles(path string) (holds bool, _ error) {
 func uses(set *sets.Set, file string) bool {
 	if set.Kustomization != "" {
 		for path := range source.Uses(set.Within.Read, set.Kustomization) {
-			if same, err := filepath.Rel(path, file); err == nil && same == "." {
+			if sets.Below(file, path) && sets.Below(path, file) {
 				return true
 			}
 		}

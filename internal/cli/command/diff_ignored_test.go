@@ -116,7 +116,7 @@ func TestDiffOfIgnoredSets(t *testing.T) {
 					t.Errorf("%s, %s: no note on %s", test.name, when, want)
 				}
 			}
-			if test.name == "what remains of it" && (strings.Count(got.stdout, "note: kustomization base is not compared: ") != 1 || !strings.Contains(got.stdout, "test uses it, which is not compared\n")) {
+			if test.name == "what remains of it" && (strings.Count(got.stdout, "note: kustomization base is not compared: ") != 1 || !strings.Contains(got.stdout, "test use it, which are not compared\n")) {
 				t.Errorf("%s, %s: the base: %+v", test.name, when, got)
 			}
 			if got.code != ExitClean || !strings.Contains(got.stdout, "no change in what was compared; ") {

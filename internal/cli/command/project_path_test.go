@@ -334,6 +334,45 @@ func TestPathOfBroken(t *testing.T) {
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: kustomization k/b is not compared: it is still there, but only kustomization k/qa uses it, which is not compared\n") {
 		t.Errorf("a base that was not there: %+v", got)
 	}
+	commit(t)
+	if err := os.Rename("k/b", "k/c"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stdout, "note: moved from kustomization HEAD:k/qa to kustomization k/c: HTTPRoute shop/web. ") {
+		t.Errorf("a base that is elsewhere: %+v", got)
+	}
+}
+
+// TestDiffOfBroken: of what cannot be read, a set has one note, and what only one set used has another one, also where the base is a directory.
+func TestDiffOfBroken(t *testing.T) {
+	deployed(t)
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [plain]}]\n")
+	put(t, "plain/more.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "more"))
+	commit(t)
+	put(t, "plain/more.yaml", "kind: \"x\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 1 set not compared\n") || strings.Contains(got.stdout, "note: ") {
+		t.Errorf("a file that is broken: %+v", got)
+	}
+	commit(t)
+	put(t, "plain/more.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "more"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "; 1 set not compared\n") || strings.Count(got.stdout, "note: ") != 1 {
+		t.Errorf("a file that was broken: %+v", got)
+	}
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"old", "new"} {
+		put(t, version+"/b/web.yaml", contents(t, "plain/web.yaml"))
+		put(t, version+"/b/kustomization.yaml", "resources: [web.yaml]\n")
+		put(t, version+"/qa/kustomization.yaml", "resources: [../b]\n")
+		put(t, version+"/live/kustomization.yaml", "resources: [../b]\n")
+	}
+	put(t, "new/qa/kustomization.yaml", "resources: [../c]\n")
+	put(t, "new/live/kustomization.yaml", "resources: [../d]\n")
+	const note = "note: kustomization new/b is not compared: the base has it too, but only kustomization old/live, kustomization old/qa use it, which are not compared\n"
+	if got := run(t, "", "diff", "--base", "old", "new"); got.code != ExitUsage || !strings.HasPrefix(got.stdout, note+"no change in what was compared; ") {
+		t.Errorf("directories: %+v", got)
+	}
 }
 
 // TestPathFile: a manifest as PATH stands for those of its directory, also where only one version has it, and not for those below. What our patterns
