@@ -115,8 +115,8 @@ func lowerRank(chosen, e *entry, part int) string {
 		case mesh.ByHeaders:
 			return "it matches fewer headers"
 		}
-		if chosen.rank[part] == 0 {
-			return fmt.Sprintf("a GRPCRoute comes after an %s", chosen.route.Kind)
+		if chosen.rank[part] == 0 { // of which it has none either
+			return "a GRPCRoute comes after an HTTPRoute"
 		}
 		return "it matches fewer query parameters"
 	}

@@ -109,7 +109,7 @@ func (l *loaded) rejected() (names []string) {
 }
 
 // leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that. Of what
-// the version after, which may be nil, mends or lacks, it says that it was so before.
+// the version after, which may be nil, corrects or lacks, it says that it was so before.
 func (l *loaded) leftOut(after *loaded) []string {
 	var notes []string
 	for _, s := range l.skipped {

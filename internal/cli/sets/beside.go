@@ -23,7 +23,7 @@ func (d *discovery) beside(folder string) {
 	if at := d.folders[folder]; at != nil {
 		paths = at.files
 	}
-	declares, by := map[string]map[manifest.Key]bool{}, map[manifest.Key]int{}
+	declares, theirs := map[string]map[manifest.Key]bool{}, map[manifest.Key]bool{}
 	entries, _ := os.ReadDir(folder) // what can be read; another version may have it
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
@@ -36,14 +36,14 @@ func (d *discovery) beside(folder string) {
 		}
 		beside, declares[path] = append(beside, path), d.declared(path)
 		for key := range declares[path] {
-			by[key]++
+			theirs[key] = true
 		}
 	}
 	routes, common := map[manifest.Key]bool{}, false
 	for _, path := range paths {
 		alone := true
 		for key, route := range d.declared(path) {
-			routes[key], alone = routes[key] || route, alone && !route && by[key] == 0
+			routes[key], alone = routes[key] || route, alone && !route && !theirs[key]
 		}
 		common = common || alone
 	}
