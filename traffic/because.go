@@ -20,33 +20,32 @@ func (c *comparer) because(before, after *entry) string {
 	if c.sides[1].missing != "" {
 		return c.sides[1].because
 	}
-	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
+	was, is := c.sides[0].consumers(), c.sides[1].consumers()
+	if is && !was {
 		return "consumer routes replace producer routes"
-	} else if was && !is {
-		for r := range c.sides[0].holders() {
-			if c.find(1, r) != nil {
-				return c.gone(r)
-			}
-		}
-		return "no consumer routes are left"
 	}
 	if before != nil {
 		if why := c.gone(before.route); why != "" || after == nil {
 			return why
 		}
 	}
+	if was && !is {
+		return c.ended()
+	}
 	if after != nil {
-		if pr := c.sides[0].routes; pr == nil || pr.holds(c.find(0, after.route)) {
-			return ""
-		}
-		return roleOf(after.route, c.request.Service) + after.route.String() + " applies now"
+		return c.begun(after.route)
 	}
 	// No match decides in either version, but other routes hold the port.
 	for r := range c.sides[1].holders() {
-		if c.find(0, r) == nil {
-			return c.isNew(r)
+		if why := c.begun(r); why != "" {
+			return why
 		}
 	}
+	return c.ended()
+}
+
+// ended says of one of the routes that held the port why it no longer does; it is empty if all do.
+func (c *comparer) ended() string {
 	for r := range c.sides[0].holders() {
 		if why := c.gone(r); why != "" {
 			return why
@@ -76,6 +75,18 @@ func (c *comparer) isNew(r *route) string {
 		return name + " now attaches to this Service"
 	}
 	return "new " + name
+}
+
+// begun says of a route that holds the port that it is new on the Service, or did not hold the port before; it is empty if it did.
+func (c *comparer) begun(r *route) string {
+	was := c.find(0, r)
+	if was == nil {
+		return c.isNew(r)
+	}
+	if pr := c.sides[0].routes; pr == nil || pr.holds(was) {
+		return ""
+	}
+	return roleOf(r, c.request.Service) + r.String() + " applies now"
 }
 
 // gone says why a route that held the port no longer does; it is empty if it does.

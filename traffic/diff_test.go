@@ -484,11 +484,15 @@ func TestDiffNamesCorrected(t *testing.T) {
 	route := func(port string) string {
 		return http("shop/web", `parentRefs: [{group: "", kind: Service, name: cart, port: `+port+`}], rules: [{`+toV1+`}]`)
 	}
+	pay := func(port string) string { // by it, other requests end in 404
+		return strings.Replace(route(port), "rules: [{", "rules: [{matches: [{path: {value: /pay}}], ", 1)
+	}
 	consumer := http("faces/mock", `parentRefs: [{group: "", kind: Service, name: cart, namespace: shop}], rules: [{backendRefs: [{name: admin, namespace: shop, port: 80}]}]`)
 	for _, test := range []struct{ before, after, want string }{
 		{route("81"), route("80"), "cart:80 100 %  →  cart-v1:8080 100 % (HTTPRoute shop/web applies now)"},
+		{pay("81"), pay("80"), "cart:80 100 %  →  404 (no rule matches) (HTTPRoute shop/web applies now)"},
 		{route("80"), route("81"), "cart-v1:8080 100 %  →  cart:80 100 % (HTTPRoute shop/web does not apply: "},
-		{route("80") + "\n---\n" + consumer, route("80"), "cart-v1:8080 100 % (no consumer routes are left)"},
+		{route("80") + "\n---\n" + consumer, route("80"), "cart-v1:8080 100 % (consumer HTTPRoute faces/mock was removed)"},
 		{route("80"), route("80") + "\n---\n" + consumer, "(new consumer HTTPRoute faces/mock)"},
 	} {
 		diff, err := Diff(newTable(t, by(t, validate.Policy{}), test.before), newTable(t, by(t, validate.Policy{}), test.after))

@@ -46,7 +46,7 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 	}
 	put(t, "base/all.yaml", manifests)
 	put(t, "head/all.yaml", manifests[:strings.LastIndex(manifests, "---")])
-	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "(no consumer routes are left)") || strings.Contains(got.stdout, "stored") {
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "(consumer HTTPRoute bank/orders was removed)") || strings.Contains(got.stdout, "stored") {
 		t.Errorf("a removed route: %+v", got)
 	}
 }
