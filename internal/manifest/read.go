@@ -318,6 +318,14 @@ const BrokenYAML = "broken YAML: "
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 
+// CheckYAML returns an error, with the line, if the text of a file that holds no objects, such as values of a chart, is not YAML.
+func CheckYAML(file string, data []byte) error {
+	if _, err := yaml.ToJSON(data); err != nil {
+		return yamlError(Origin{File: file, Line: 1}, string(data), err)
+	}
+	return nil
+}
+
 // yamlError moves the line in the parser's message on the text to where it belongs. Where the parser has come to the end, that is the last line.
 func yamlError(origin Origin, text string, err error) error {
 	message := err.Error()

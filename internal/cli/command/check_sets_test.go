@@ -150,11 +150,13 @@ func TestCheckOwnReport(t *testing.T) {
 func TestCheckMissingBelow(t *testing.T) {
 	overlay := "resources: [../base]\n"
 	for text, want := range map[string]struct{ line, at string }{
-		"resources:\n- s.yaml\n":                              {"2", "resources: s.yaml does not exist"},
-		"patches:\n- path: s.yaml\n":                          {"2", "path: s.yaml does not exist"},
-		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n": {"1", "files: a=s.txt does not exist"},
-		"resources:\n\t- s.yaml\n":                            {"2", "broken YAML: found character that cannot start any token"},
-		"resource: [s.yaml]\n":                                {"1", "invalid Kustomization: json: unknown field \"resource\""},
+		"resources:\n- s.yaml\n":                                  {"2", "resources: s.yaml does not exist"},
+		"patches:\n- path: s.yaml\n":                              {"2", "path: s.yaml does not exist"},
+		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n":     {"1", "files: a=s.txt does not exist"},
+		"resources:\n\t- s.yaml\n":                                {"2", "broken YAML: found character that cannot start any token"},
+		"namePrefix: a-\nresource: [s.yaml]\n":                    {"2", "invalid Kustomization: json: unknown field \"resource\""},
+		"patches:\n- target: {kind: Service}\n  paths: a\n":       {"3", "invalid Kustomization: json: unknown field \"paths\""},
+		"patches:\n- targets: {}\nreplacements:\n- targets: []\n": {"1", "invalid Kustomization: json: unknown field \"targets\""},
 	} {
 		folder := written(t, map[string]string{"base/kustomization.yaml": text, "dev/kustomization.yaml": overlay, "prod/kustomization.yaml": overlay})
 		got := runIn(t, folder, "check")
@@ -216,13 +218,15 @@ func TestCheckUnbuilt(t *testing.T) {
 		"broken patch":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "p.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n   labels: {}\n"}, ExitFindings, "p.yaml\n     5  broken   cannot be built: broken YAML: "},
 		"remote base":     {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
 		"inflated chart":  {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
-		"no chart":        {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: it cannot be loaded: "},
+		"unknown field":   {map[string]string{"kustomization.yaml": "namePrefix: a-\nresource: [a.yaml]\n"}, ExitFindings, "2  broken   cannot be built: invalid Kustomization: json: unknown field \"resource\" (broken-document)\n"},
+		"no chart":        {map[string]string{"Chart.yaml": "apiVersion: v2\nname: [\n"}, ExitFindings, "Chart.yaml\n     2  broken   cannot be built: broken YAML: "},
+		"chart in it":     {map[string]string{"Chart.yaml": chart, "charts/redis/Chart.yaml": chart, "charts/redis/values.yaml": "a: 'b\n"}, ExitFindings, "charts/redis/values.yaml\n     1  broken   cannot be built: broken YAML: "},
 		"no template":     {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: parse error at "},
 		"required value":  {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
 		"its template":    {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: cannot be built, so its routes are not checked: dependency redis is not in its directory charts; run helm dependency build: "},
 		"more values":     {map[string]string{"Chart.yaml": chart, "ci/a.yaml": "a: {b: c}\n", "values-prod.yaml": "b: c\n", "templates/a.yaml": "a: {{ .Values.a.b }}\n"}, ExitFindings, "; if it needs the values of another file too, name the chart with both files in the sets of .gammaguard.yaml (broken-document)\n"},
-		"broken values":   {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: values-prod.yaml: broken YAML: "},
-		"broken defaults": {map[string]string{"Chart.yaml": chart, "values.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values.yaml\n     3  broken   cannot be built: values.yaml: broken YAML: "},
+		"broken values":   {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: broken YAML: "},
+		"broken defaults": {map[string]string{"Chart.yaml": chart, "values.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values.yaml\n     3  broken   cannot be built: broken YAML: "},
 		"dependency":      {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,6 +241,25 @@ func TestCheckUnbuilt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBrokenValues: of values that are no YAML, each command says the line. A file of data that is called like them is none.
+func TestBrokenValues(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+	put(t, "shop/values.yaml", "a: b\n")
+	put(t, "shop/files/values.yaml", "{{ a }}: [\n")
+	commit(t)
+	if got := run(t, "", "check", "--strict"); got.code != ExitClean {
+		t.Errorf("data: %+v", got)
+	}
+	put(t, "shop/values.yaml", "a: b\nc: \"d\ne: f\n")
+	const why = "shop/values.yaml:3: broken YAML: "
+	for _, args := range []string{"check --helm shop", "diff --base-ref HEAD"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, why) {
+			t.Errorf("%s: %+v", args, got)
+		}
 	}
 }
 

@@ -68,13 +68,15 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 			}
 			broken = broken || values && (misfit || !demands.MatchString(failed.Error()))
 		}
-		if file, ok := errors.AsType[*brokenValues](err); ok {
-			broken, at = true, report.Place{File: file.file, Line: file.line()}
+		why := err.Error()
+		if file, ok := errors.AsType[*manifest.Error](err); ok {
+			broken, at, why = true, report.Place{File: file.File, Line: file.Line}, file.Err.Error()
 		}
 		if failed != nil && len(failed.Missing) > 0 {
 			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
+			why = err.Error()
 		}
-		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: err.Error(), Broken: broken, Values: values, At: at}
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: why, Broken: broken, Values: values, At: at}
 	}
 	return files, skipped, nil
 }
@@ -145,9 +147,9 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		return nil, nil, fmt.Errorf("%w: %w", errNotLoaded, err)
 	}
 	for i := range r.Files {
-		if file := &r.Files[i]; file.Name == "values.yaml" {
-			if _, err := yaml.ToJSON(file.Data); err != nil {
-				return nil, nil, &brokenValues{filepath.Join(chart.Path, file.Name), err}
+		if file := &r.Files[i]; loaded(file.Name) {
+			if err := manifest.CheckYAML(filepath.Join(chart.Path, filepath.FromSlash(file.Name)), file.Data); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
@@ -159,8 +161,8 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, err := yaml.ToJSON(data); err != nil {
-			return nil, nil, &brokenValues{name, err}
+		if err := manifest.CheckYAML(name, data); err != nil {
+			return nil, nil, err
 		}
 		r.Values = append(r.Values, build.File{Name: name, Data: data})
 	}
@@ -203,27 +205,10 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	return files, skipped, nil
 }
 
-// brokenValues is why a values file has no values.
-type brokenValues struct {
-	file string
-	error
-}
-
-var yamlLine = regexp.MustCompile(`^.*?yaml: (?:line (\d+): )?`)
-
-// Error names the file.
-func (b *brokenValues) Error() string {
-	return b.file + ": broken YAML: " + yamlLine.ReplaceAllString(b.error.Error(), "")
-}
-
-// line returns the line that the parser names, or the first.
-func (b *brokenValues) line() int {
-	found := yamlLine.FindStringSubmatch(b.error.Error())
-	if found == nil {
-		return 1
-	}
-	line, _ := strconv.Atoi(found[1]) // it may name none
-	return max(line, 1)
+// loaded reports whether a file of a chart says what the chart is, or has values, of it or of a chart in it.
+func loaded(name string) bool {
+	folder, base := path.Split(name)
+	return (base == ChartFile || base == "values.yaml") && (folder == "" || path.Base(path.Dir(path.Clean(folder))) == "charts")
 }
 
 var errNotLoaded = errors.New("it cannot be loaded")

@@ -13,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // NotBuilt is why a kustomization or a chart has no manifests.
@@ -65,25 +66,59 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 		not.Why = fmt.Sprintf("%s: %s %s", missing.Field, missing.Name, why)
 	} else if malformed := in.malformed(folder, not.Why); malformed != nil {
 		not.At, not.Why = report.Place{File: malformed.File, Line: malformed.Line}, malformed.Err.Error()
-	} else if found := below.FindStringSubmatch(not.Why); found != nil {
-		absolute, err := filepath.Abs(folder)
-		if err != nil {
-			return
-		}
-		within, err := filepath.Rel(absolute, found[1])
-		if err != nil {
-			return
-		}
-		at := filepath.Join(folder, within)
-		file := build.KustomizationFile(at)
-		if file == at || !in.Files.Inside(file) {
-			return
-		}
-		not.At, not.Why = report.Place{File: file, Line: 1}, not.Why[len(found[0]):]
-	} else {
+	} else if !in.locateBelow(not, folder) {
 		return
 	}
 	not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+}
+
+// locateBelow finds the kustomization that is the cause, below the one in the folder, or that one if kustomize does not know a field of it. It
+// reports whether it did.
+func (in *Input) locateBelow(not *NotBuilt, folder string) bool {
+	at, why := folder, not.Why
+	if found := below.FindStringSubmatch(why); found != nil {
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return false
+		}
+		within, err := filepath.Rel(absolute, found[1])
+		if err != nil {
+			return false
+		}
+		at, why = filepath.Join(folder, within), why[len(found[0]):]
+	}
+	file := build.KustomizationFile(at)
+	field := unknown.FindStringSubmatch(why)
+	if file == at || !in.Files.Inside(file) || at == folder && field == nil {
+		return false
+	}
+	not.At, not.Why = report.Place{File: file, Line: 1}, why
+	if data, err := in.take(file); err == nil && field != nil {
+		if documents, err := yaml.Documents(data); err == nil {
+			if lines := keys(documents, field[1]); len(lines) == 1 { // of several, it may be any
+				not.At.Line = lines[0]
+			}
+		}
+	}
+	return true
+}
+
+// unknown is how kustomize names a field that it does not know.
+var unknown = regexp.MustCompile(`unknown field "([^"]+)"`)
+
+// keys returns the lines of the fields of this name in the nodes.
+func keys(nodes []*yaml.Node, name string) (lines []int) {
+	for _, node := range nodes {
+		if node.Kind == yaml.MappingNode {
+			for i := 0; i < len(node.Content); i += 2 {
+				if key := node.Content[i]; key.Value == name {
+					lines = append(lines, key.Line)
+				}
+			}
+		}
+		lines = append(lines, keys(node.Content, name)...)
+	}
+	return lines
 }
 
 // malformed returns the first error of YAML in the kustomization in the folder, those that it uses, and their files of objects and patches, if
