@@ -239,7 +239,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			d.out.Expressions = append(d.out.Expressions, unclear)
 		}
 	}
-	if c.differs {
+	if c.differs || c.otherPaths() {
 		c.approximate()
 	}
 	d.out.Unchanged += c.unchanged

@@ -52,9 +52,15 @@ func within(where string, r *Request) bool {
 	return where == "" || where == r.path() || isPrefix && (r.path() == under || strings.HasPrefix(r.path(), under+"/"))
 }
 
-// matches reports whether a path meets all regular expressions: "~ /a.* and ~ /.*b".
+// matches reports whether a path meets all regular expressions, and is below the prefix: "~ /a.* and ~ /.*b and /a*".
 func matches(text, path string) bool {
 	for expression := range strings.SplitSeq(text, " and ") {
+		if prefix, is := strings.CutSuffix(expression, "*"); is && !strings.HasPrefix(expression, "~ ") {
+			if path != prefix && !strings.HasPrefix(path, prefix+"/") {
+				return false
+			}
+			continue
+		}
 		if !regexp.MustCompile("^(?:" + strings.TrimPrefix(expression, "~ ") + ")$").MatchString(path) {
 			return false
 		}

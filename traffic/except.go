@@ -61,10 +61,14 @@ func (e *exceptions) collect(p *point, found *cell, where string) {
 			continue
 		}
 		e.seen[child] = true
+		text := child.text
+		if p.region == nil { // "/a* (except ~ /a.+)"
+			text = strings.TrimSuffix(text, " and "+p.text)
+		}
 		if within := child.covering(found); within != nil {
-			e.collect(child, within, child.text)
+			e.collect(child, within, text)
 		} else {
-			e.add(exception{child, nil, child.text})
+			e.add(exception{child, nil, text})
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (c *comparer) tells(a, b *condition) bool {
 
 // valuesOf returns what a value must meet, to be one of a request that meets the condition.
 func valuesOf(c *condition) []*condition {
-	if c.Dimension == mesh.PathDimension && c.whole != nil {
+	if c.Dimension == mesh.PathDimension && (c.whole != nil || c.Type == mesh.PathPrefix) {
 		return []*condition{c, &aPath}
 	}
 	return []*condition{c}
@@ -81,6 +81,22 @@ func (s *side) expressions() func(yield func(*entry) bool) {
 			}
 		}
 	}
+}
+
+// otherPaths reports whether the versions have other regular expressions on paths: whatever the examples say, there may be a change.
+func (c *comparer) otherPaths() bool {
+	var on [2]set
+	for i := range c.sides {
+		on[i] = set{}
+		for e := range c.sides[i].expressions() {
+			for j := range e.conditions {
+				if condition := &e.conditions[j]; condition.Type == mesh.RegularExpression && condition.Dimension == mesh.PathDimension {
+					on[i][condition.Text] = true
+				}
+			}
+		}
+	}
+	return !maps.Equal(on[0], on[1])
 }
 
 // approximate notes whose regular expressions are compared by examples.
@@ -108,172 +124,4 @@ func someOf(names []string) string {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
-}
-
-// findExamples finds paths that stand for the regular expressions on paths: one for each; one for what two have in common, and
-// for what each of the two has beyond the other; and one for what an expression has beyond all others.
-func (c *comparer) findExamples(t *texts) {
-	var exact []*condition
-	for _, path := range slices.Sorted(maps.Keys(t.paths)) {
-		if !strings.HasSuffix(path, "*") {
-			exact = append(exact, &condition{Condition: mesh.Condition{Type: mesh.Exact, Text: path}})
-		}
-	}
-	budget := c.searches / 2 // the other half is for the values of headers
-	c.searches -= budget
-	defer func() { c.searches += budget }()
-	find := func(these, others []*condition) (path string, all bool) {
-		var values []*condition
-		for _, expression := range these {
-			values = append(values, valuesOf(expression)...)
-		}
-		if path, all = example(values, others, &budget); t.paths[path] && t.examples[path] == nil { // that of an exact match
-			path, _ = example(values, slices.Concat(others, exact), &budget)
-		}
-		return path, all && path == ""
-	}
-	var regions []*region
-	add := func(path string) {
-		if path == "" || t.paths[path] {
-			return
-		}
-		found := &region{path: path, meets: t.met(path)}
-		if !slices.ContainsFunc(regions, func(r *region) bool { return slices.Equal(r.meets, found.meets) }) {
-			regions = append(regions, found)
-			t.paths[path], t.examples[path] = true, found
-		}
-	}
-	found := make([]string, len(t.expressions))
-	for i := range t.expressions {
-		found[i], _ = find(t.expressions[i:i+1], nil)
-		add(found[i])
-	}
-	within := map[[2]int]bool{} // all that meets the one meets the other
-	for i, expression := range t.expressions {
-		var others []*condition
-		for j, other := range t.expressions {
-			if i == j || found[i] == "" || found[j] == "" {
-				continue
-			}
-			if !other.holds(found[i]) {
-				if i < j && !expression.holds(found[j]) {
-					path, _ := find([]*condition{expression, other}, nil)
-					add(path)
-				}
-				continue
-			}
-			path, none := find([]*condition{expression}, []*condition{other})
-			if within[[2]int{i, j}] = none; path != "" {
-				others = append(others, other)
-				add(path)
-			}
-		}
-		if len(others) > 1 {
-			path, _ := find([]*condition{expression}, others)
-			add(path)
-		}
-	}
-	for _, r := range regions {
-		r.name(t.expressions, within)
-	}
-}
-
-// region is where some regular expressions on paths hold.
-type region struct {
-	// path is one of the paths.
-	path string
-	// meets are the numbers of all expressions that hold there, ascending.
-	meets []int
-	// text names those of them that the others follow from: "~ /v[0-9]+", "~ /a.* and ~ /.*b".
-	text string
-}
-
-// name writes the text.
-func (r *region) name(expressions []*condition, within map[[2]int]bool) {
-	var texts []string
-	for _, i := range r.meets {
-		if !slices.ContainsFunc(r.meets, func(j int) bool {
-			return i != j && within[[2]int{j, i}] && (j < i || !within[[2]int{i, j}])
-		}) {
-			texts = append(texts, "~ "+expressions[i].Text)
-		}
-	}
-	r.text = strings.Join(texts, " and ")
-}
-
-// met returns the numbers of the expressions that a path meets.
-func (t *texts) met(path string) (numbers []int) {
-	for i, expression := range t.expressions {
-		if expression.holds(path) {
-			numbers = append(numbers, i)
-		}
-	}
-	return numbers
-}
-
-// nest puts the points of narrower regions, and of paths that are matched as a whole, into those of the regions around them.
-func (t *texts) nest(points []*point) {
-	var regions []*point
-	for _, p := range points {
-		if p.region != nil {
-			regions = append(regions, p)
-		}
-	}
-	slices.SortStableFunc(regions, func(a, b *point) int { return len(a.region.meets) - len(b.region.meets) })
-	for _, p := range regions {
-		p.nest(p.region.meets, regions)
-	}
-	for _, p := range points {
-		switch {
-		case len(regions) == 0 || p.region != nil:
-		case t.paths[p.at.Path]:
-			p.nest(t.met(p.at.Path), regions)
-		default:
-			p.cut(t.met(p.at.Path), regions)
-		}
-	}
-}
-
-// cut makes a prefix an exception of the regions that its path is in, if it decides there. It is not within them: other
-// paths below it may meet none of their expressions.
-func (p *point) cut(meets []int, regions []*point) {
-	for _, r := range regions {
-		if subset(r.region.meets, meets) && !r.within(p) {
-			r.children = append(r.children, p)
-		}
-	}
-}
-
-// nest puts a point that meets expressions into the narrowest regions around it.
-func (p *point) nest(meets []int, regions []*point) {
-	var around []*point
-	for _, r := range regions {
-		if r != p && subset(r.region.meets, meets) {
-			around = slices.DeleteFunc(around, func(wider *point) bool { return subset(wider.region.meets, r.region.meets) })
-			around = append(around, r)
-		}
-	}
-	above := map[*point]bool{}
-	for _, r := range around {
-		r.addParents(above)
-	}
-	p.parents = slices.DeleteFunc(p.parents, func(wider *point) bool {
-		if above[wider] {
-			wider.children = slices.DeleteFunc(wider.children, func(other *point) bool { return other == p })
-		}
-		return above[wider]
-	})
-	for _, r := range around {
-		p.putInto(r)
-	}
-}
-
-// addParents adds the points that a point is in.
-func (p *point) addParents(above map[*point]bool) {
-	for _, around := range p.parents {
-		if !above[around] {
-			above[around] = true
-			around.addParents(above)
-		}
-	}
 }

@@ -90,6 +90,42 @@ func TestDiffOfExpressionsBesidePrefixes(t *testing.T) {
 	}
 }
 
+// TestDiffOfPrefixAndExpression: an expression in the place of a prefix is compared by what it matches in the prefix, and beyond it.
+func TestDiffOfPrefixAndExpression(t *testing.T) {
+	route := func(match string) string {
+		return http("shop/re", onCart+`, rules: [{matches: [{path: {`+match+`}}], `+toV2+`}, {`+toV1+`}]`)
+	}
+	prefix := route("value: /api")
+	for text, want := range map[string][]string{
+		"/api.*":            {"any  ~ /api.* such as /apia (except /api*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %"},
+		"/apis?(/.*)?":      {"any  ~ /apis?(/.*)? such as /apis (except /api*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %"},
+		"/(pub|api).*":      {"any  ~ /(pub|api).* such as /pub (except /api*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %"},
+		"/api.+":            {"any  /api* (except ~ /api.+)                             cart-v2:8080 100 %  →  cart-v1:8080 100 %", "any  ~ /api.+ such as /apia (except ~ /api.+ and /api*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %"},
+		"/api/.*":           {"any  /api* (except ~ /api/.*)  cart-v2:8080 100 %  →  cart-v1:8080 100 %"},
+		"/api(/v[0-9]+/.*)": {"any  /api* (except ~ /api(/v[0-9]+/.*))  cart-v2:8080 100 %  →  cart-v1:8080 100 %"},
+		"/api(/.*)?":        nil, // the same
+	} {
+		for _, back := range []bool{false, true} {
+			before, after := prefix, route("type: RegularExpression, value: '"+text+"'")
+			if back {
+				before, after = after, before
+			}
+			got, err := Diff(newTable(t, Options{}, before), newTable(t, Options{}, after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Changes() != len(want) || !strings.Contains(got.String(), "note: regular expressions of HTTPRoute shop/re are compared") {
+				t.Errorf("%s, back %v: %s", text, back, got)
+			}
+			for _, row := range want {
+				if !back && !strings.Contains(got.String(), row+"\n") {
+					t.Errorf("%s: want %s, got %s", text, row, got)
+				}
+			}
+		}
+	}
+}
+
 // TestExampleOfSeveral: an example meets all of some expressions, and none of others, if there is one.
 func TestExampleOfSeveral(t *testing.T) {
 	for _, test := range []struct {

@@ -57,6 +57,22 @@ type texts struct {
 	// expressions are those on paths, and examples the regions of the paths that stand for them.
 	expressions []*condition
 	examples    map[string]*region
+	// instead are the paths that stand for prefixes of which the plainest meets an expression.
+	instead map[string]string
+}
+
+// standsFor returns a path below the prefix that is below no other one, and is not matched as a whole.
+func (t *texts) standsFor(prefix string) string {
+	taken := func(path string) bool { return t.paths[path] || t.paths[path+"*"] }
+	switch path := t.instead[prefix]; {
+	case path != "":
+		return path
+	case prefix == "" && !taken("/"):
+		return "/"
+	case prefix == "" || t.paths[prefix]:
+		return fresh(prefix+"/", taken)
+	}
+	return prefix
 }
 
 // notGRPC marks the classes of requests that are not gRPC, where that matters.
@@ -66,7 +82,7 @@ type set map[string]bool
 
 // space cuts the requests to a port into points.
 func (c *comparer) space() []*point {
-	t := texts{paths: set{}, names: set{}, services: set{}, methods: set{}, contents: set{}, calls: map[[2]string]bool{}, examples: map[string]*region{}}
+	t := texts{paths: set{}, names: set{}, services: set{}, methods: set{}, contents: set{}, calls: map[[2]string]bool{}, examples: map[string]*region{}, instead: map[string]string{}}
 	for i := range c.sides {
 		if routes := c.sides[i].routes; routes != nil {
 			for j := range routes.entries {
@@ -80,7 +96,7 @@ func (c *comparer) space() []*point {
 	for _, name := range serverNames(t.names) {
 		at := c.request
 		at.ServerName = name.at.ServerName
-		paths := pathPoints(at, t.paths)
+		paths := pathPoints(at, &t)
 		for _, p := range paths {
 			t.describe(p, "", p.text)
 			p.plain = c.grpc
@@ -181,7 +197,7 @@ func serverNames(texts set) []*point {
 
 // pathPoints returns a point for each path that is matched as a whole, and one for
 // what is below each prefix and below none. Texts of prefixes end in "*".
-func pathPoints(template Request, texts set) []*point {
+func pathPoints(template Request, t *texts) []*point {
 	points := map[string]*point{}
 	add := func(text, path string) *point {
 		p := &point{at: template, text: text}
@@ -189,16 +205,12 @@ func pathPoints(template Request, texts set) []*point {
 		points[text] = p
 		return p
 	}
-	taken := func(path string) bool { return texts[path] || texts[path+"*"] }
-	root := add("/*", "/")
-	if taken("/") {
-		root.at.Path = fresh("/", taken)
-	}
+	root := add("/*", t.standsFor(""))
 	out := []*point{root}
-	for _, text := range slices.Sorted(maps.Keys(texts)) {
+	for _, text := range slices.Sorted(maps.Keys(t.paths)) {
 		path, isPrefix := strings.CutSuffix(text, "*")
-		if isPrefix && texts[path] {
-			path = fresh(path+"/", taken)
+		if isPrefix {
+			path = t.standsFor(path)
 		}
 		out = append(out, add(text, path))
 	}
