@@ -50,7 +50,8 @@ annotations that it does not set and that kubectl did not apply before. All inpu
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out, or, if the base has it, stays as it was. Findings of
-gammaguard check, and what mutations set, are listed below the changes where the base does not have the same.
+gammaguard check, and what mutations set, are listed below the changes where the base does not have the same. So is a finding that denies
+now, and did not in the base.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
