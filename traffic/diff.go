@@ -101,7 +101,9 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s is changed, and does not apply: %s", r, e.off))
 		}
 	}
-	d.out.Notes = compact(d.out.Notes)
+	d.out.Notes = compact(slices.DeleteFunc(d.out.Notes, func(note string) bool { // of which an age says more
+		return slices.ContainsFunc(d.out.Ages, func(age AgeChange) bool { return age.Reason == note })
+	}))
 	return d.out, nil
 }
 
@@ -308,7 +310,11 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 		}
 		chosen := s.routes.decide(witness)
 		if s.routes.onlyGRPC(witness, chosen) {
-			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on %s of %s match gRPC requests only, whose content-type is application/grpc", portTitle(s.routes.port.Number), s.routes.service.Key))
+			was := ""
+			if now := c.sides[1].routes; now == nil || !now.onlyTakesGRPC() {
+				was = formerly
+			}
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%sthe GRPCRoutes on %s of %s match gRPC requests only, whose content-type is application/grpc", was, portTitle(s.routes.port.Number), s.routes.service.Key))
 		}
 		notes, err := s.table.doubts(s.routes, witness, chosen)
 		if err != nil {

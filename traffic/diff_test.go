@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +171,12 @@ func TestDiffOfUnknownAges(t *testing.T) {
 		},
 		{"the same backends", []string{first, last("")}, []string{first, last(strings.ReplaceAll(equal, "cart-v2", "cart-v1"))}, "no change; 4 request classes unchanged\n"},
 		{"in both versions", []string{first, last(equal)}, []string{first, last(equal)}, "no change; 4 request classes unchanged\n"},
+		{
+			"also for a change",
+			[]string{first, last(`, {matches: [{path: {value: /x/y}}], ` + toV2 + `}`)},
+			[]string{first, last(equal)},
+			"service shop/cart port 80, producer\n  any  /x/y*  cart-v2:8080 100 %  →  cart-v1:8080 100 %\nnote: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path /x\n1 Service, 1 change, 1 possible change; 4 other request classes unchanged\n",
+		},
 		{"by a new route", []string{first}, []string{first, http("shop/b", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV2+`}]`)}, "no change; 4 request classes unchanged\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -475,6 +482,21 @@ func TestDiffNamesReadings(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"HTTPRoute shop/other: before, Kuma ignores timeouts.request"}, got.Notes); diff != "" {
 		t.Errorf("another mesh: %s\n%s", got, diff)
+	}
+}
+
+// TestDiffNamesFormerGRPC: that GRPCRoutes match gRPC requests only is so before, where the version after has another mesh, or no GRPCRoutes on the port.
+func TestDiffNamesFormerGRPC(t *testing.T) {
+	say := object("GRPCRoute shop/say", onCart+`, rules: [{`+toV2+`}]`)
+	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	for name, after := range map[string]*Table{"another mesh": newTable(t, istio, say), "removed": newTable(t, Options{})} {
+		got, err := Diff(newTable(t, Options{}, say), after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"before, the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, whose content-type is application/grpc"}; !slices.Equal(got.Notes, want) {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 

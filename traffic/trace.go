@@ -116,7 +116,12 @@ func (t *Table) unfit(pr *portRoutes) []string {
 
 // onlyGRPC reports whether no match decides the request for the reason that it is not a gRPC one.
 func (pr *portRoutes) onlyGRPC(r *Request, chosen *entry) bool {
-	return chosen == nil && pr.kind == mesh.GRPCRoute && !r.GRPC() && !slices.ContainsFunc(pr.entries, func(e entry) bool { return e.byPath })
+	return chosen == nil && !r.GRPC() && pr.onlyTakesGRPC()
+}
+
+// onlyTakesGRPC reports whether no match can decide a request that is not a gRPC one.
+func (pr *portRoutes) onlyTakesGRPC() bool {
+	return pr.kind == mesh.GRPCRoute && !slices.ContainsFunc(pr.entries, func(e entry) bool { return e.byPath })
 }
 
 // compact drops texts that stand before, and those of which another one says more, and makes texts of the others that only

@@ -7,8 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/traffic"
 )
+
+// isBroken reports whether all that the error says is of what stands in files, or of what cannot be built of them.
+func isBroken(err error) bool {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		return !slices.ContainsFunc(joined.Unwrap(), func(part error) bool { return !isBroken(part) })
+	}
+	_, document := errors.AsType[*manifest.Error](err)
+	_, built := errors.AsType[*source.NotBuilt](err)
+	return document || built
+}
+
+// notCompared is the difference of an input from a base that is broken.
+func notCompared(failed error) *report.Diff {
+	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), NewFindings: report.New(), Difference: &traffic.Difference{
+		NotCompared: 1, Notes: []string{"the input is not compared: " + oneLine(ofBase(failed).Error())},
+	}}
+}
 
 // failure is why sets are not compared; it is noted, or an error.
 type failure struct {

@@ -58,11 +58,11 @@ func grouped(notes []string) (all []string) {
 	return all
 }
 
-// denied notes the edited routes that are denied for that: rows show them as if they were stored.
+// denied notes the edited routes that are denied for that: rows show them as if they were stored. What the stored route has too denies no update.
 func denied(findings *report.CheckReport, edited map[string]bool) (notes []string) {
 	for i := range findings.Routes {
 		route := &findings.Routes[i]
-		if edited[route.String()] && slices.ContainsFunc(route.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }) {
+		if edited[route.String()] && slices.ContainsFunc(route.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny && !f.Raised }) {
 			notes = append(notes, route.String()+" is denied: in mode enforce, what is stored stays as it was until that is corrected")
 		}
 	}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
@@ -42,7 +44,7 @@ func (o *Options) Before(paths []string) *Options {
 	return &before
 }
 
-// In returns the options with the same input as it is in a revision, as far as it exists there.
+// In returns the options with the same input as it is in a revision, as far as it exists there. A chart of which it has no values file is not.
 func (o *Options) In(tree *revision.Tree) (*Options, error) {
 	in := *o
 	in.Root, in.Charts, in.contextWithin = tree.Root(), nil, repository.New(tree.Root(), tree.Root())
@@ -61,12 +63,27 @@ func (o *Options) In(tree *revision.Tree) (*Options, error) {
 		if err != nil {
 			return nil, err
 		}
-		values, err := tree.Existing(o.Charts[i].Values)
-		if err != nil {
-			return nil, err
+		if len(charts) == 0 {
+			continue
 		}
-		if len(charts) > 0 {
-			in.Charts = append(in.Charts, source.Chart{Path: charts[0], Values: values})
+		chart, lacks := source.Chart{Path: charts[0]}, []string(nil)
+		for _, file := range o.Charts[i].Values {
+			there, err := tree.Existing([]string{file})
+			if err != nil {
+				return nil, err
+			}
+			if chart.Values = append(chart.Values, there...); len(there) == 0 {
+				lacks = append(lacks, file)
+			}
+		}
+		switch {
+		case len(lacks) == 0:
+			in.Charts = append(in.Charts, chart)
+		case len(chart.Values) == 0: // nothing was deployed with them
+			in.withoutValues = append(in.withoutValues, fmt.Sprintf("%s is compared as new: the base does not have %s", o.Charts[i].Path, firstOf(lacks)))
+		default:
+			in.Charts = append(in.Charts, chart)
+			in.withoutValues = append(in.withoutValues, fmt.Sprintf("%s of the base is rendered without %s, which it does not have", o.Charts[i].Path, firstOf(lacks)))
 		}
 	}
 	return &in, nil

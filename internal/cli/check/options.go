@@ -25,6 +25,8 @@ type Options struct {
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.
 	Charts []source.Chart
+	// withoutValues say which of their values files a revision does not have.
+	withoutValues []string
 	// Base are files and folders with what is in the cluster already. They are not
 	// judged. A route that is there too is judged as an update of that. What has a
 	// uid is taken as it is stored, anything else as the cluster would store it.

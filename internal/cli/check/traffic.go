@@ -114,21 +114,24 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 	return routes
 }
 
-// Diff compares what requests meet by two versions of the input. It is an error if
-// any of it cannot be read.
+// Diff compares what requests meet by two versions of the input. It is an error if any of the version after cannot be read. A base
+// that is broken is not compared: who repairs it is not to blame.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
-	var loads [2]*loaded
-	for i, options := range []*Options{before, after} {
-		l, err := loadAlone(ctx, options, loads[0])
-		if err != nil && options == before {
-			err = ofBase(err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		loads[i] = l
+	was, failed := loadAlone(ctx, before, nil)
+	now, err := loadAlone(ctx, after, was)
+	switch {
+	case err != nil: // which the user can correct, whatever the base is
+		return nil, err
+	case failed != nil && isBroken(failed):
+		return notCompared(failed), nil
+	case failed != nil:
+		return nil, ofBase(failed)
 	}
-	return differenceOf(loads[0], loads[1])
+	diff, err := differenceOf(was, now)
+	if err == nil {
+		diff.Notes = append(diff.Notes, before.withoutValues...)
+	}
+	return diff, err
 }
 
 // DiffCluster compares what requests meet in the cluster with what they meet once the input is applied.

@@ -17,6 +17,9 @@ import (
 // unbuiltNotices say which kustomizations and charts were read as plain files, and the flag that builds them.
 func (l *loaded) unbuiltNotices() []report.Notice {
 	return unbuiltNotices(l.unbuilt, func(build, flag string, folders []string) string {
+		if l.options.Root != "" { // a revision has other names for them than the user
+			return fmt.Sprintf("to %s one, name it with %s as it is now, or name no input", build, flag)
+		}
 		if len(folders) == 1 {
 			return fmt.Sprintf("to %s it, use %s %s", build, flag, printable.Shell(folders[0]))
 		}

@@ -41,16 +41,17 @@ of gammaguard trace. Markdown fits into a comment on GitHub: if it is too long, 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
 base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
-note names each. So it is with what both versions have and only one ignores, or leaves out of the sets of .gammaguard.yaml. A route, Service,
-Namespace, or ReferenceGrant that only the base has is removed. Other objects that the input lacks are assumed to exist, unless --complete is
-set.
+note names each. So it is with what both versions have and only one ignores, or leaves out of the sets of .gammaguard.yaml. With -f, -k, or
+--helm, too, a base that is broken is not compared, and a note says so. A route, Service, Namespace, or ReferenceGrant that only the base has
+is removed. Other objects that the input lacks are assumed to exist, unless --complete is set.
 
 With --cluster, the base is what the cluster stores. As after kubectl apply, routes that the input lacks stay, and so do stored labels and
 annotations that it does not set and that kubectl did not apply before. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out, or, if the base has it, stays as it was. Findings of
-gammaguard check, and what mutations set, are listed below the changes where the base does not have the same.
+gammaguard check, and what mutations set, are listed below the changes where the base does not have the same. So is a finding that denies
+now, and did not in the base.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
@@ -93,7 +94,7 @@ func newDiff() *cobra.Command {
 	set := cmd.Flags()
 	flags.add(cmd)
 	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, another version of PATH, which is a directory, or a file that is then compared alone; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
-	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
+	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there; a chart of which it has no file of --values is new")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace

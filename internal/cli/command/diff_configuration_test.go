@@ -21,6 +21,7 @@ func TestDiffOfConfigurations(t *testing.T) {
 		code                            int
 	}{
 		{"mesh", "{}", grant + "mesh: linkerd\n", grant + "mesh: istio\n", route, ExitFindings},
+		{"rules", "{matches: [{path: {value: /a}}], backendRefs: [{name: web, port: 80}]}", grant + "rules: {no-catch-all: warn}\n", grant + "rules: {no-catch-all: deny}\n", "deny     HTTPRoute shop/web", ExitClean},
 		{"grants", "{backendRefs: [{name: web, port: 80}]}", grant, "grants: {default: none}\n", denied, ExitClean},
 	} {
 		deployed(t)

@@ -381,13 +381,15 @@ func TestBaseToBuild(t *testing.T) {
 		t.Errorf("a kustomization: %+v", got)
 	}
 	put(t, before+"/prod/kustomization.yaml", "resources: [a.yaml]\n")
-	for _, args := range []string{"check --base " + before + "/prod prod", "check --strict --base " + before + "/prod prod", "check --base " + before + "/prod -k prod", "diff --base " + before + "/prod -k prod"} {
+	for _, args := range []string{"check --base " + before + "/prod prod", "check --strict --base " + before + "/prod prod", "check --base " + before + "/prod -k prod"} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, "the base cannot be read: kustomization "+before+"/prod: ") || got.stdout != "" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomization "+before+"/prod: ") {
-		t.Errorf("%+v", got)
+	for args, what := range map[string]string{"diff --base " + before: "kustomization prod", "diff --base " + before + "/prod -k prod": "the input"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, what+" is not compared: the base cannot be read: kustomization "+before+"/prod: ") {
+			t.Errorf("%s: %+v", args, got)
+		}
 	}
 }
 

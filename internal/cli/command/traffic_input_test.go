@@ -66,23 +66,26 @@ spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRef
 	}
 	put(t, "changed/values.yaml", "backend: cart-v3")
 	put(t, "production.yaml", "backend: cart-v4")
+	put(t, "east.yaml", "backend: cart-v5")
 	for args, want := range map[string]string{
-		"diff --base shop --helm changed":                                    "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
-		"diff --base shop --helm changed --values production.yaml":           "no change; 1 request class unchanged",
-		"diff --base-ref HEAD --helm shop":                                   "no change; 1 request class unchanged",
-		"diff --base-ref HEAD shop":                                          "no change; 1 request class unchanged",
-		"diff --base shop changed":                                           "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
-		"diff --base-ref HEAD --helm shop --values production.yaml":          "any  cart-v2:80 100 %  →  cart-v4:80 100 %",
-		"diff --base-ref HEAD --helm changed":                                "cart-v3:80 100 % (new HTTPRoute shop/cart)",
-		"trace service/cart:80 --helm shop":                                  "→ Service cart-v1:80 100 %",
-		"trace cart --helm shop":                                             "→ Service cart-v1:80 100 %",
-		"trace http://cart.shop/x --helm shop":                               "→ Service cart-v1:80 100 %",
-		"trace http://cart/x --from shop --helm shop":                        "→ Service cart-v1:80 100 %",
-		"trace http://cart/x --from lab --helm shop":                         "error: Service lab/cart is not in the input",
-		"trace service/cart:80 --helm shop --values production.yaml":         "→ Service cart-v4:80 100 %",
-		"trace service/cart:80 -f shop/values.yaml --values production.yaml": "error: --values has no effect without --helm",
-		"diff --base-ref HEAD -f shop/values.yaml --values production.yaml":  "error: --values has no effect without --helm",
-		"diff --base shop --helm missing":                                    "error: chart missing: ",
+		"diff --base shop --helm changed":                                     "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
+		"diff --base shop --helm changed --values production.yaml":            "no change; 1 request class unchanged",
+		"diff --base-ref HEAD --helm shop":                                    "no change; 1 request class unchanged",
+		"diff --base-ref HEAD shop":                                           "no change; 1 request class unchanged",
+		"diff --base shop changed":                                            "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
+		"diff --base-ref HEAD --helm shop --values production.yaml":           "any  cart-v2:80 100 %  →  cart-v4:80 100 %",
+		"diff --base-ref HEAD --helm changed":                                 "cart-v3:80 100 % (new HTTPRoute shop/cart)",
+		"diff --base-ref HEAD --helm shop --values east.yaml":                 "note: shop is compared as new: the base does not have east.yaml\n",
+		"diff --base-ref HEAD --helm shop --values production.yaml,east.yaml": "\nnote: shop of the base is rendered without east.yaml, which it does not have\n1 Service, 1 change",
+		"trace service/cart:80 --helm shop":                                   "→ Service cart-v1:80 100 %",
+		"trace cart --helm shop":                                              "→ Service cart-v1:80 100 %",
+		"trace http://cart.shop/x --helm shop":                                "→ Service cart-v1:80 100 %",
+		"trace http://cart/x --from shop --helm shop":                         "→ Service cart-v1:80 100 %",
+		"trace http://cart/x --from lab --helm shop":                          "error: Service lab/cart is not in the input",
+		"trace service/cart:80 --helm shop --values production.yaml":          "→ Service cart-v4:80 100 %",
+		"trace service/cart:80 -f shop/values.yaml --values production.yaml":  "error: --values has no effect without --helm",
+		"diff --base-ref HEAD -f shop/values.yaml --values production.yaml":   "error: --values has no effect without --helm",
+		"diff --base shop --helm missing":                                     "error: chart missing: ",
 	} {
 		if got := run(t, "", strings.Fields(args)...); !strings.Contains(got.stdout+got.stderr, want) {
 			t.Errorf("%s: want %q in %+v", args, want, got)

@@ -204,17 +204,20 @@ func commit(t *testing.T) {
 	}
 }
 
-// TestDiffBrokenBase: a base that cannot be read is named as git names it.
+// TestDiffBrokenBase: with a base that is broken, nothing is compared, as the change may repair it. It is named as git names it. A change that is broken
+// is an error, whatever the base is.
 func TestDiffBrokenBase(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("a.yaml", []byte("a: ["), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	commit(t)
-	if err := os.WriteFile("a.yaml", nil, 0o600); err != nil {
-		t.Fatal(err)
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: a.yaml:1: broken YAML") {
+		t.Errorf("both: %+v", got)
 	}
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: the base cannot be read: HEAD:a.yaml:1: broken YAML") {
+	put(t, "a.yaml", orphan)
+	got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml")
+	if got.code != ExitClean || !strings.HasPrefix(got.stdout, "note: the input is not compared: the base cannot be read: HEAD:a.yaml:1: broken YAML") || !strings.Contains(got.stdout, "1 set not compared\n") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -70,6 +71,15 @@ func TestUnbuilt(t *testing.T) {
 		if strings.Contains(want, "error: ") != (got.code == ExitUsage) {
 			t.Errorf("%s: %+v", args, got)
 		}
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "chart"); got.stderr != "error: "+chart { // as it is now, and not HEAD:chart
+		t.Errorf("a chart in both versions: %+v", got)
+	}
+	if err := os.RemoveAll("chart"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "."); !strings.HasSuffix(got.stderr, "; to render one, name it with --helm as it is now, or name no input\n") {
+		t.Errorf("a chart that is gone: %+v", got)
 	}
 	if got := run(t, "", "trace", "cart:80", "-f", "overlays/a b"); !strings.Contains(got.stderr, "use -k 'overlays/a b'\n") {
 		t.Errorf("a path with a space: %+v", got)

@@ -269,6 +269,8 @@ type Finding struct {
 	// Reference identifies the finding on the route, with the rule, in whatever version
 	// of the input.
 	Reference validate.Reference `json:"-"`
+	// Raised: the version before has the finding too, and there it does not deny.
+	Raised bool `json:"-"`
 }
 
 // Change is one field that a mutation sets, or would.

@@ -178,8 +178,14 @@ func (s *Summary) String() string {
 	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + s.found()
 }
 
+// hasNew reports whether there is anything to list below a difference.
+func (r *CheckReport) hasNew() bool { return len(r.Routes)+len(r.Duplicates) > 0 }
+
 // newOn reads "new on 1 route: 1 denial, 2 warnings".
 func (r *CheckReport) newOn() string {
+	if r.Summary.Routes == 0 {
+		return "new: " + r.Summary.found()
+	}
 	return "new on " + Count(r.Summary.Routes, "route", "routes") + ": " + r.Summary.found()
 }
 

@@ -36,7 +36,7 @@ type Diff struct {
 
 // Text writes the difference for people, with colors if told so.
 func (d *Diff) Text(w io.Writer, color bool) error {
-	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
+	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || !d.NewFindings.hasNew() {
 		return err
 	}
 	listed := d.findings()
@@ -61,7 +61,7 @@ const maxComment = 65_536
 // notes, and findings last.
 func (d *Diff) Markdown(w io.Writer) error {
 	summary, changes, notes := d.Difference.Markdown()
-	if len(d.NewFindings.Routes) > 0 {
+	if d.NewFindings.hasNew() {
 		summary += "; " + d.NewFindings.newOn()
 	}
 	const rest = 256 // for what says how much is left out
@@ -113,15 +113,16 @@ func (d *Diff) found() traffic.Part {
 	return part
 }
 
-// Since returns the routes, findings, and changes of the report that another one does not have.
-// Findings that are silenced are left out.
+// Since returns the routes, findings, changes, and duplicates of the report that another one does not have. A finding that denies
+// is new where it did not deny before. Findings that are silenced are left out.
 func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 	type key struct {
 		route, rule string
 		reference   validate.Reference
 	}
 	type set struct{ route, mutation, field, value string }
-	known, asked, made := map[key]bool{}, map[key]bool{}, map[set]bool{} // asked are those that could not be judged, and what the input lacks, whichever route asks
+	known, denied, made := map[key]bool{}, map[key]bool{}, map[set]bool{}
+	asked := map[key]bool{} // those that could not be judged, and what the input lacks, whichever route asks
 	setOf := func(route *Route, c *Change) set {
 		return set{route.String(), c.Mutation, c.Field, fmt.Sprint(c.Value)}
 	}
@@ -130,7 +131,7 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		for _, f := range route.Findings {
 			k := key{route.String(), f.Rule, f.Reference}
 			asked[k], asked[key{"", f.Lacks, f.Reference}] = true, true
-			known[k] = known[k] || f.Effect != EffectUnknown
+			known[k], denied[k] = known[k] || f.Effect != EffectUnknown, denied[k] || f.Effect == validate.Deny
 		}
 		for j := range route.Changes {
 			made[setOf(route, &route.Changes[j])] = true
@@ -143,7 +144,8 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 			held := f.Downgraded == string(validate.DowngradedByUpdate) // for the stored route too
 			k := key{route.String(), f.Rule, f.Reference}
 			before := asked[k] || f.Lacks != "" && asked[key{"", f.Lacks, f.Reference}]
-			if f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !before) {
+			f.Raised = known[k] && f.Effect == validate.Deny && !denied[k]
+			if f.Raised || f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !before) {
 				found = append(found, f)
 			}
 		}
@@ -155,6 +157,15 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		if len(found)+len(changes) > 0 {
 			route.Findings, route.Changes, route.Withheld = found, changes, nil
 			out.Routes = append(out.Routes, route)
+		}
+	}
+	declared := map[string]int{} // the same object may be elsewhere
+	for i := range before.Duplicates {
+		declared[before.Duplicates[i].Object]++
+	}
+	for _, duplicate := range r.Duplicates {
+		if declared[duplicate.Object]--; declared[duplicate.Object] < 0 {
+			out.Duplicates = append(out.Duplicates, duplicate)
 		}
 	}
 	out.files = r.files

@@ -102,6 +102,28 @@ func TestDiffListsAlikeOnce(t *testing.T) {
 	}
 }
 
+// TestDiffListsDuplicates: an object that is declared once more than in the base is listed, also if there are no other findings.
+func TestDiffListsDuplicates(t *testing.T) {
+	before, after := New(), New()
+	for i, object := range []string{"Service shop/old", "Service shop/new"} {
+		duplicate := Duplicate{Place: Place{"a.yaml", 9 + i}, Object: object, First: Place{"a.yaml", 1 + i}}
+		if after.AddDuplicate(duplicate); i == 0 {
+			duplicate.File = "b.yaml"
+			before.AddDuplicate(duplicate)
+		}
+	}
+	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before)}
+	var text, markdown bytes.Buffer
+	if err := errors.Join(d.Text(&text, false), d.Markdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{text.String(), markdown.String()} {
+		if strings.Count(out, "is declared at") != 1 || !strings.Contains(out, "Service shop/new") || !strings.Contains(out, "new: 1 warning") {
+			t.Error(out)
+		}
+	}
+}
+
 // TestDiffListsPlacesOfOneRoute: what is found at two places of one route, as in two renderings of a chart, is no other route.
 func TestDiffListsPlacesOfOneRoute(t *testing.T) {
 	d := &Diff{Difference: &traffic.Difference{}, NewFindings: New()}
