@@ -78,11 +78,13 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 	}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
-	for _, key := range slices.Compact(keys) {
+	keys = slices.Compact(keys)
+	for _, key := range keys {
 		if err := d.service(key); err != nil {
 			return nil, err
 		}
 	}
+	d.renumbered(keys)
 	for _, note := range slices.Sorted(maps.Keys(d.readings)) {
 		routes := d.readings[note]
 		maps.DeleteFunc(routes, func(route string, _ bool) bool { // what is so still

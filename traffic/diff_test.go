@@ -500,6 +500,31 @@ func TestDiffNamesFormerGRPC(t *testing.T) {
 	}
 }
 
+// TestDiffNotesNumbers: two ports that change their numbers move requests to other ports of the Pods, which no row shows. Of a port that has another
+// number or name alone, the rows say enough.
+func TestDiffNotesNumbers(t *testing.T) {
+	version := func(name, ports string) *Table {
+		service := "{apiVersion: v1, kind: Service, metadata: {name: " + name + ", namespace: shop}, spec: {ports: [" + ports + "]}}"
+		return newTable(t, Options{}, service, http("shop/web", onCart+`, rules: [{`+toV1+`}]`))
+	}
+	const before = "{name: http, port: 80}, {name: metrics, port: 8080}"
+	for _, name := range []string{"cart", "cart-v1"} { // the parent, and a backend
+		for ports, want := range map[string]string{
+			"{name: metrics, port: 80}, {name: http, port: 8080}": "note: Service shop/" + name + ": port http was 80 and is 8080, port metrics was 8080 and is 80: what refers to a number reaches another port\n",
+			"{name: web, port: 80}, {name: metrics, port: 8080}":  "",
+			"{name: http, port: 80}, {name: metrics, port: 9090}": "",
+		} {
+			got, err := Diff(version(name, before), version(name, ports))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(got.String(), "reaches another port") != (want != "") || !strings.Contains(got.String(), want) {
+				t.Errorf("%s, %s: want %q, got %s", name, ports, want, got)
+			}
+		}
+	}
+}
+
 // TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does. Of one that was only replaced, it
 // names the one that is gone.
 func TestDiffNamesCorrected(t *testing.T) {
