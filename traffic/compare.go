@@ -79,6 +79,24 @@ func (c *comparer) caution(s *side, l *line) {
 	}
 }
 
+// uncertain notes what is not certain of the backends of the version after, and is not so before, whether requests meet another outcome or not.
+func (c *comparer) uncertain() (notes []string) {
+	was := set{}
+	for i := range c.sides[0].lines {
+		for _, note := range c.sides[0].lines[i].caveats.backends {
+			was[note] = true
+		}
+	}
+	for i := range c.sides[1].lines {
+		for _, note := range c.sides[1].lines[i].caveats.backends {
+			if !was[note] {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}
+
 // unread notes the namespaces whose routes cannot be read, where requests meet another outcome, or the routes of others.
 func (c *comparer) unread(changed bool) (notes []string) {
 	if !changed && c.sides[0].consumers() == c.sides[1].consumers() {

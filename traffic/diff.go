@@ -236,7 +236,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			return err
 		}
 	}
-	c.notes = append(c.notes, slices.Concat(c.unread(len(changes) > 0), c.unfit(len(changes) > 0))...)
+	c.notes = append(c.notes, slices.Concat(c.uncertain(), c.unread(len(changes) > 0), c.unfit(len(changes) > 0))...)
 	for _, unclear := range c.unclear() {
 		c.differs = true
 		if !slices.Contains(d.out.Expressions, unclear) {

@@ -525,6 +525,26 @@ func TestDiffNotesNumbers(t *testing.T) {
 	}
 }
 
+// TestDiffNotesExternalName: of a backend that becomes an ExternalName Service, it is not known what meshes do: no row says so.
+func TestDiffNotesExternalName(t *testing.T) {
+	version := func(spec string) *Table {
+		return newTable(t, Options{}, "{apiVersion: v1, kind: Service, metadata: {name: cart-v1, namespace: shop}, spec: {"+spec+"}}", http("shop/web", onCart+`, rules: [{`+toV1+`}]`))
+	}
+	plain, external := version("ports: [{port: 8080}]"), version("type: ExternalName, externalName: example.com")
+	for _, test := range []struct {
+		before, after *Table
+		noted         bool
+	}{{plain, external, true}, {external, external, false}, {external, plain, false}} {
+		got, err := Diff(test.before, test.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted := strings.Contains(got.String(), "note: Service shop/cart-v1 is of type ExternalName, which meshes should refuse as a backend\n"); noted != test.noted {
+			t.Errorf("want %v: %s", test.noted, got)
+		}
+	}
+}
+
 // TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does. Of one that was only replaced, it
 // names the one that is gone.
 func TestDiffNamesCorrected(t *testing.T) {
