@@ -94,6 +94,7 @@ func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	made := traffic.Options{Engine: l.engine}
 	if cluster := l.options.Cluster; cluster != nil {
 		made.Live, made.Unread = true, cluster.Unlisted
+		made.Stored = func(route *mesh.AttachedRoute) bool { return l.world.base.Get(routeKey(route)) != nil }
 	}
 	return traffic.New(reader, routes, made)
 }
