@@ -138,6 +138,18 @@ func (l *loaded) leftOut(after *loaded) []string {
 	return notes
 }
 
+// leftOutOn says which routes of the input that have the Service as a parent, or cannot be read, are left out.
+func (l *loaded) leftOutOn(key mesh.ServiceKey) (notes []string) {
+	for _, r := range l.routes {
+		on := func(ref mesh.ParentRef) bool { return ref.ServiceKind() != "" && ref.Service(r.Key.Namespace) == key }
+		if len(r.refusals) > 0 && (r.Route == nil || slices.ContainsFunc(r.Route.Spec.ParentRefs, on)) {
+			what, todo := l.slip(r)
+			notes = append(notes, what+": "+todo)
+		}
+	}
+	return notes
+}
+
 // slip says what of a route has no effect as it is written, and what to do; empty for nothing.
 func (l *loaded) slip(r *route) (what, todo string) {
 	switch {
