@@ -53,6 +53,8 @@ type Options struct {
 	Complete bool
 	// Alone: the command reads neither a base nor a cluster besides the input, so that no error proposes them.
 	Alone bool
+	// Unflagged: no flag of the command sets a namespace, so that no finding proposes it.
+	Unflagged bool
 	// Earlier: the input is that of a revision, to which nobody can add anything.
 	Earlier bool
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only
