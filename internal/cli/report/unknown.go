@@ -93,10 +93,11 @@ func (u *unknown) fact() string {
 
 func (u *unknown) ruleNames() string { return strings.Join(slices.Sorted(maps.Keys(u.rules)), ", ") }
 
-// remedies returns the remedies of all, each as a sentence, which says for which namespaces it is where there are several.
+// remedies returns the remedies of all, each as a sentence, which says for which namespaces it is where there are several of both.
 func remedies(all []*unknown) (sentences []string) {
-	lacks, of := map[string]int{}, map[string][]string{}
+	lacks, of, one := map[string]int{}, map[string][]string{}, true
 	for _, u := range all {
+		one = one && u.namespace == all[0].namespace
 		lacks[u.remedy] += len(u.lacks)
 		if names := of[u.remedy]; !slices.Contains(names, u.namespace) {
 			of[u.remedy] = append(names, u.namespace)
@@ -107,7 +108,7 @@ func remedies(all []*unknown) (sentences []string) {
 		if lacks[remedy] > 1 {
 			remedy = inPlural.Replace(remedy)
 		}
-		if len(of) == 1 {
+		if one || len(of) == 1 {
 			sentences = append(sentences, strings.ToUpper(remedy[:1])+remedy[1:]+".")
 			continue
 		}
