@@ -1,13 +1,11 @@
 package traffic
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
 // because names the route that decides now and was not on the Service before, or did not apply, or that
@@ -112,16 +110,9 @@ func (c *comparer) stay() (notes []string) {
 			continue
 		}
 		for _, b := range pr.bindings[&now.AttachedRoute] {
-			var why string
-			switch b.State {
-			case validate.NoGrant:
-				why = "lacks the grant now"
-			case validate.Refused:
-				why = "is refused by " + c.request.Service.String() + " now"
-			default:
-				continue
+			if note := b.Stays(); note != "" {
+				notes = append(notes, note)
 			}
-			notes = append(notes, fmt.Sprintf("%s %s: what is stored stays, and the mesh decides whether it applies", r, why))
 		}
 	}
 	return notes

@@ -19,6 +19,8 @@ type Options struct {
 	Live bool
 	// Unread returns the kinds of which the routes in the namespace cannot be read; nil if all can be.
 	Unread func(namespace string) []mesh.RouteKind
+	// Stored reports whether the route, or an earlier version of it, is stored in a cluster; nil if none is.
+	Stored func(route *mesh.AttachedRoute) bool
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
@@ -326,7 +328,7 @@ func (pr *portRoutes) unbound(r *route) string {
 	}
 	why := ""
 	for _, b := range pr.bindings[&r.AttachedRoute] {
-		here := b.At.Port == pr.port.Number && b.At.Protocol == pr.port.Protocol
+		here := pr.isAt(&b)
 		switch {
 		case here && b.State == validate.Loses && b.Fault == validate.NoFault: // to what the mesh does not merge with it, or to another scope
 			why, _ = b.Reason()
@@ -340,6 +342,11 @@ func (pr *portRoutes) unbound(r *route) string {
 		}
 	}
 	return cmp.Or(why, onOtherPort)
+}
+
+// isAt reports whether the binding is to the port.
+func (pr *portRoutes) isAt(b *validate.Binding) bool {
+	return b.At.Port == pr.port.Number && b.At.Protocol == pr.port.Protocol
 }
 
 const onOtherPort = "its parentRef selects another port"

@@ -71,7 +71,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if trace.Outcome, known, err = t.outcomeOf(pr, chosen); err != nil {
 		return nil, err
 	}
-	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, t.unknowns(pr), t.unread(pr, request.From))...)
+	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, t.unknowns(pr), t.unread(pr, request.From), t.stays(pr, request.From))...)
 	if pr.onlyGRPC(&request, chosen) {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD")
 	}
@@ -245,6 +245,25 @@ func (t *Table) unread(pr *portRoutes, from string) (notes []string) {
 	for _, namespace := range namespaces {
 		if kinds := t.unseen(pr, namespace); len(kinds) > 0 {
 			notes = append(notes, "routes in namespace "+namespace+" ("+strings.Join(kinds, ", ")+") cannot be read: they are assumed not to exist")
+		}
+	}
+	return notes
+}
+
+// stays notes the stored routes that could hold the port, or share it, and lack the grant now, or are refused.
+func (t *Table) stays(pr *portRoutes, from string) (notes []string) {
+	if t.options.Stored == nil {
+		return nil
+	}
+	for _, r := range t.bound[pr.service.Key] {
+		scope := mesh.ScopeOf(r.Namespace, pr.service.Key)
+		if r.Kind.Transport() != pr.port.Protocol || scope != pr.scope && scope != mesh.ScopeOf(from, pr.service.Key) || !t.options.Stored(&r.AttachedRoute) {
+			continue
+		}
+		for _, b := range pr.bindings[&r.AttachedRoute] {
+			if note := b.Stays(); note != "" && (b.At.Port == 0 || pr.isAt(&b)) {
+				notes = append(notes, note)
+			}
 		}
 	}
 	return notes

@@ -50,6 +50,8 @@ func TestTrace(t *testing.T) {
 		`{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart, port: 80}}}], `+toV1+`}]`)
 	guest := http("faces/edge", `useDefaultGateways: All, rules: [{backendRefs: [{name: cart, namespace: shop, port: 80}]}]`)
 	istio := by(t, validate.Policy{Mesh: mergingMesh()})
+	ungranted := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
+	ungranted.Stored = func(route *mesh.AttachedRoute) bool { return route.Name != "all" }
 	named := `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {selector: {app: db}, clusterIP: 10.0.0.9, ports: [{name: tcp-db, port: 80}]}}`
 	onDB := `parentRefs: [{group: "", kind: Service, name: db, port: 80}], rules: [{` + toV1 + `}]`
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
@@ -106,6 +108,15 @@ not taken: HTTPRoute shop/all: requests from a Gateway use the routes on the Gat
 no mesh route applies  (from Gateways)
   → Service cart:8080 100 %
 note: no route on a Gateway sends requests to port 8080 of Service shop/cart
+`},
+		{"of routes that are stored and lack the grant, those that could hold the port", []string{cart, all, mock}, []string{"from faces", "/v1"}, ungranted, `
+no route on port 80  (consumer of faces: none; producer)
+  → Service cart:80 100 %
+note: HTTPRoute shop/cart lacks the grant now: what is stored stays, and the mesh decides whether it applies
+note: HTTPRoute faces/mock lacks the grant now: what is stored stays, and the mesh decides whether it applies
+not taken: HTTPRoute shop/cart: namespace shop lacks the producer grant for HTTPRoute
+not taken: HTTPRoute shop/all: namespace shop lacks the producer grant for HTTPRoute
+not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant for HTTPRoute
 `},
 		{"consumer routes replace producer routes, also where none matches", []string{cart, all, mock}, []string{"from faces", "/v1"}, Options{}, `
 no rule of any HTTPRoute matches  (consumer of faces)

@@ -291,6 +291,20 @@ func (b *Binding) attaches() bool {
 	return !slices.Contains([]State{NoGrant, Refused, Dormant, Unknown}, b.State) && !b.detached()
 }
 
+// Stays says of a stored route that lacks the grant now, or is refused, that it is not removed by that; it is empty for others.
+func (b *Binding) Stays() string {
+	var why string
+	switch b.State {
+	case NoGrant:
+		why = "lacks the grant now"
+	case Refused:
+		why = "is refused by " + b.parent.Key.String() + " now"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s %s: what is stored stays, and the mesh decides whether it applies", b.Route, why)
+}
+
 // Unread is the reason for Unknown.
 const Unread = "it depends on objects that cannot be read"
 

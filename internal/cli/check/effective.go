@@ -94,6 +94,7 @@ func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	made := traffic.Options{Engine: l.engine}
 	if cluster := l.options.Cluster; cluster != nil {
 		made.Live, made.Unread = true, cluster.Unlisted
+		made.Stored = func(route *mesh.AttachedRoute) bool { return l.world.base.Get(routeKey(route)) != nil }
 	}
 	return traffic.New(reader, routes, made)
 }
@@ -131,6 +132,18 @@ func (l *loaded) leftOut(after *loaded) []string {
 		case after != nil:
 			notes = append(notes, "before, "+what)
 		default:
+			notes = append(notes, what+": "+todo)
+		}
+	}
+	return notes
+}
+
+// leftOutOn says which routes of the input that have the Service as a parent, or cannot be read, are left out.
+func (l *loaded) leftOutOn(key mesh.ServiceKey) (notes []string) {
+	for _, r := range l.routes {
+		on := func(ref mesh.ParentRef) bool { return ref.ServiceKind() != "" && ref.Service(r.Key.Namespace) == key }
+		if len(r.refusals) > 0 && (r.Route == nil || slices.ContainsFunc(r.Route.Spec.ParentRefs, on)) {
+			what, todo := l.slip(r)
 			notes = append(notes, what+": "+todo)
 		}
 	}

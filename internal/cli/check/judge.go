@@ -195,8 +195,8 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	switch {
 	case hasVariable(f.Reference.Service.String() + f.Reference.Namespace):
 		remedy = substitute
-	case j.options.Cluster == nil && j.options.Namespace == "" && r.namesNoNamespace():
-		remedy = "the route names no namespace: set it with -n, or " + remedy
+	case j.options.Cluster == nil && j.options.Namespace == "" && !j.options.Unflagged && r.namesNoNamespace():
+		remedy = "the route names no namespace, so set it with -n, or " + remedy
 	}
 	finding := report.UnknownOf(f, missing, remedy)
 	finding.Action, finding.Line = cmp.Or(j.engine.Action(f.Rule), validate.Deny), r.Line(f.Field) // the schema is no rule

@@ -31,8 +31,8 @@ type Options struct {
 	// judged. A route that is there too is judged as an update of that. What has a
 	// uid is taken as it is stored, anything else as the cluster would store it.
 	Base []string
-	// Context are files and folders of the repository with objects that exist beside those of the input: of those that
-	// are neither in the input nor in Base, and before those of the cluster. They are not judged, and routes in them do not count.
+	// Context are files and folders of the repository with objects that exist beside those of the input. They count after the input
+	// and the cluster, and before Base. They are not judged, and routes in them do not count.
 	Context []string
 	// contextWithin are the files that may be read for it, wherever the input is.
 	contextWithin *repository.Files
@@ -55,6 +55,8 @@ type Options struct {
 	Complete bool
 	// Alone: the command reads neither a base nor a cluster besides the input, so that no error proposes them.
 	Alone bool
+	// Unflagged: no flag of the command sets a namespace, so that no finding proposes it.
+	Unflagged bool
 	// Earlier: the input is that of a revision, to which nobody can add anything.
 	Earlier bool
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only

@@ -312,7 +312,11 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		}
 		err := t.options.lacks(key.String())
 		if assume && t.options.Cluster == nil { // what diff shows of the version without routes
-			err = fmt.Errorf("%w; no route of the input has it as a parent, so requests reach the Service itself, if it exists", err)
+			why := "no route of the input has it as a parent, so requests reach the Service itself, if it exists"
+			if left := t.leftOutOn(*key); len(left) > 0 {
+				why = firstOf(distinct(left))
+			}
+			err = fmt.Errorf("%w; %s", err, why)
 		}
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// world is what the rules see: the input first, then its context, then what was there
-// before, then the cluster.
+// world is what the rules see: the input first, then its context, of which what the cluster has is as
+// it is there, then what was there before, then the cluster.
 type world struct {
 	files *manifest.Set
 	// rejected are the routes of files that the API server rejects, so that what was there before them stays.
@@ -81,20 +81,28 @@ func (w *world) lost(before *world) bool {
 	return false
 }
 
-// ask asks the input and its context, then what was there before, then the cluster.
+// ask asks the input, then its context, then what was there before, then the cluster. What the context has and the cluster
+// too is as the cluster has it: applying the input changes nothing of it, and the webhook sees no other.
 func (w *world) ask(read mesh.Read) mesh.Answer {
 	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {
 		return answer
 	}
 	if beside := w.context.read(read); beside.Err == nil {
+		if live := w.live(read); !errors.Is(live.Err, mesh.ErrUnknown) && !errors.Is(live.Err, mesh.ErrNotFound) {
+			return live
+		}
 		return beside
 	}
-	before := w.base.Do(read)
-	if before.Err == nil {
+	if before := w.base.Do(read); before.Err == nil || w.cluster == nil {
 		return before
 	}
+	return w.live(read)
+}
+
+// live asks the cluster, if there is one.
+func (w *world) live(read mesh.Read) mesh.Answer {
 	if w.cluster == nil {
-		return before
+		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
 	if read.Kind == mesh.ReadEndpoints {
 		if _, err := mesh.FindService(w.cluster, read.Service); errors.Is(err, mesh.ErrNotFound) {
@@ -132,6 +140,9 @@ func (w *world) referenceGrants(read mesh.Read) mesh.Answer {
 	answer, beside, before := w.files.Do(read), w.context.read(read), w.base.Do(read)
 	if w.cluster != nil {
 		before = w.cluster.Do(read)
+	}
+	if w.cluster != nil && len(before.ReferenceGrants) > 0 { // as ask does
+		beside = mesh.Answer{}
 	}
 	if answer.Err != nil && beside.Err != nil && before.Err != nil {
 		return before

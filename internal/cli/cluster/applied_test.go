@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -86,4 +87,39 @@ func TestDiffOfDenied(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d with %q in\n%s%s", step.name, code, step.code, step.want, out, complaint)
 		}
 	}
+}
+
+// TestContextAndCluster: what the context and the cluster have counts as it is in the cluster, as for the webhook, on both sides
+// of a comparison.
+func TestContextAndCluster(t *testing.T) {
+	const (
+		granted = "{apiVersion: v1, kind: Namespace, metadata: {name: beside, labels: {gammaguard.dev/grant: producer}}}\n"
+		service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: beside}, spec: {ports: [{port: 80}]}}\n"
+		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: beside}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+`
+	)
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		".gammaguard.yaml": "{apiVersion: gammaguard.dev/v1alpha1, kind: CheckConfiguration, context: [context.yaml], ignore: [context.yaml]}",
+		"context.yaml":     granted + "---\n" + service, "route.yaml": strings.Replace(route, "{backendRefs", "{matches: [{path: {value: /v2}}], backendRefs", 1),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const lacks = "namespace beside lacks the producer grant"
+	asked := func(wants bool) {
+		t.Helper()
+		for _, args := range []string{"check --cluster -f route.yaml", "diff --cluster -f route.yaml", "trace http://cart.beside/v2 --cluster -f route.yaml"} {
+			code, out, complaint := run(t, "", append(strings.Fields(args), "--kubeconfig", plane.Kubeconfig)...)
+			if code > command.ExitFindings || strings.Contains(out, lacks) != wants || wants && strings.Contains(out, "→  404") {
+				t.Errorf("%s: want %q: %t, got exit code %d: %s%s", args, lacks, wants, code, out, complaint)
+			}
+		}
+	}
+	asked(false) // the cluster has neither
+	kubectl(t, strings.Replace(granted, "producer", "none", 1)+"---\n"+service+"---\n"+route, "apply", "-f", "-")
+	asked(true)
+	kubectl(t, "", "label", "namespace", "beside", "--overwrite", "gammaguard.dev/grant=producer")
+	asked(false)
 }

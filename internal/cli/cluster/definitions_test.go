@@ -120,6 +120,7 @@ func TestTraceCluster(t *testing.T) {
 	}
 	const want = `HTTPRoute traced/old rule[0] match[0]  (consumer of default: none; producer)
   → 500 (Service none:80 does not exist)
+note: HTTPRoute default/outside lacks the grant now: what is stored stays, and the mesh decides whether it applies
 not taken: HTTPRoute default/outside: namespace default lacks the consumer grant for HTTPRoute
 not taken: TCPRoute traced/raw: HTTPRoute holds the port
 `

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,7 @@ NAMESPACE       GRANT      GRANTED BY   MODE      SET BY
 desc            producer   label        enforce   default
 desc-guest      consumer   label        enforce   default
 desc-stranger   none       -            audit     label
+note: GRPCRoute desc-guest/guest is refused by Service desc/cart now: what is stored stays, and the mesh decides whether it applies
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
 	if _, qualified, _ := run(t, "", "describe", "svc/cart.desc", "--kubeconfig", plane.Kubeconfig); qualified != stdout {
@@ -161,6 +163,13 @@ func TestDescribeRefused(t *testing.T) {
 		if ports := d.Parents[i].Ports; len(ports) != 1 || ports[0].State != validate.Refused || ports[0].Reason != want {
 			t.Errorf("%+v, want %q", ports, want)
 		}
+	}
+	const stays = "HTTPRoute desc-caller/a is refused by Service desc-closed/here now: what is stored stays, and the mesh decides whether it applies"
+	if !slices.Equal(d.Notes, []string{stays}) {
+		t.Errorf("notes %q", d.Notes)
+	}
+	if _, stdout, _ := run(t, "", "trace", "http://here.desc-closed", "--from", "desc-caller", "--kubeconfig", plane.Kubeconfig); !strings.Contains(stdout, "\nnote: "+stays+"\n") {
+		t.Errorf("trace: %s", stdout)
 	}
 }
 

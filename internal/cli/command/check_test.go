@@ -178,6 +178,20 @@ func TestCheckUnknown(t *testing.T) {
 	}
 }
 
+// TestCheckUnknownAdvice: of several pieces of advice, each says for which namespaces it is.
+func TestCheckUnknownAdvice(t *testing.T) {
+	const advice = "add them to the input or to context in .gammaguard.yaml, or use --base, --cluster, or, if they do not exist, --complete.\n"
+	named := strings.ReplaceAll(orphan, "metadata: {", "metadata: {namespace: shop, ")
+	for input, want := range map[string]string{
+		named:                    "\n  A" + advice[1:],
+		named + "---\n" + orphan: "\n  For namespace shop: " + advice + "  For namespace default: the route names no namespace, so set it with -n, or " + advice,
+	} {
+		if got := run(t, input, "check", "-f", "-"); !strings.Contains(got.stdout, want) {
+			t.Errorf("want %q in\n%s", want, got.stdout)
+		}
+	}
+}
+
 // TestCheckWithoutNamespaces: where grants are not known, routes still conflict.
 func TestCheckWithoutNamespaces(t *testing.T) {
 	r, got := checkJSON(t, orphan+"---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n", "-f", "-")

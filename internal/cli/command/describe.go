@@ -109,7 +109,7 @@ func describeService(live *cluster.Cluster, configuration *config.GuardConfigura
 	if err != nil {
 		return nil, err
 	}
-	d.Notes, d.Unseen = live.IneffectiveAt(key), live.Unseen()
+	d.Notes, d.Unseen = append(d.Notes, live.IneffectiveAt(key)...), live.Unseen()
 	return d, nil
 }
 
@@ -170,7 +170,7 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 		if err != nil {
 			return nil, err
 		}
-		d.Notes, d.Unseen = live.IneffectiveAt(mesh.ServiceKey{}), live.Unseen()
+		d.Notes, d.Unseen = append(d.Notes, live.IneffectiveAt(mesh.ServiceKey{})...), live.Unseen()
 		return d, nil
 	}
 	if err := check.NamespaceExists(live, live.Current); err != nil {

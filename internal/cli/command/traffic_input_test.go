@@ -120,6 +120,11 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
 		}
 	}
+	put(t, "alone.yaml", route("refused", "no-slash")+route("type", "[1]"))
+	const left = "HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details, HTTPRoute shop/type is left out"
+	if got := run(t, "", "trace", "service/cart.shop:80", "-f", "alone.yaml"); got.code != ExitUsage || !strings.Contains(got.stderr, "is not in the input; add it, or use --cluster; "+left) || strings.Contains(got.stderr, "no route") {
+		t.Errorf("the Service is in no input: %+v", got)
+	}
 	weight := func(name, weight string) {
 		put(t, name, strings.Replace(base, "port: 80}]}]}}", "port: 80, weight: \"${weight:="+weight+"}\"}]}]}}", 1))
 	}

@@ -44,7 +44,8 @@ type Service struct {
 	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
 	// are the routes on it.
 	Grants []grants.Namespace `json:"grants"`
-	// Notes name the labels and annotations of gammaguard that have no effect where they are.
+	// Notes name routes that lack the grant now, or are refused, and stay, and the labels and annotations of gammaguard that have no
+	// effect where they are.
 	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
@@ -102,6 +103,7 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 				return nil, err
 			}
 		}
+		d.Notes = note(d.Notes, &found[i], why)
 		if found[i].State == validate.Replaced {
 			d.ReplacedIn = append(d.ReplacedIn, found[i].At.Scope.ConsumerNamespace)
 		}
@@ -134,6 +136,14 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	d.ReplacedIn = slices.Compact(d.ReplacedIn)
 	err = d.access(stored, service, namespaces, live, routes, policy)
 	return d, err
+}
+
+// note adds to the notes that the route stays, where it lacks the grant or is refused. Why is why the Service was not found.
+func note(notes []string, b *validate.Binding, why error) []string {
+	if text := b.Stays(); text != "" && !errors.Is(why, mesh.ErrNotFound) && !slices.Contains(notes, text) {
+		return append(notes, text)
+	}
+	return notes
 }
 
 // Nowhere reports whether the Service does not exist, and none of the routes names it.

@@ -42,7 +42,8 @@ type OneRoute struct {
 	needsGrant bool
 	// Grants is the grant of its namespace; empty if that cannot be read.
 	Grants []grants.Namespace `json:"grants"`
-	// Notes name the labels and annotations of gammaguard that have no effect where they are.
+	// Notes name routes that lack the grant now, or are refused, and stay, and the labels and annotations of gammaguard that have no
+	// effect where they are.
 	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
@@ -86,7 +87,7 @@ func FindRoute(cluster check.Cluster, configuration *config.GuardConfiguration, 
 	}
 	book := answers.Read([]*manifest.Object{object}, own)
 	for i := range object.Route.Spec.ParentRefs {
-		parent, err := parentOf(engine, stored, object.Route, i, book)
+		parent, err := d.parentOf(engine, stored, object.Route, i, book)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +107,7 @@ func FindRoute(cluster check.Cluster, configuration *config.GuardConfiguration, 
 }
 
 // parentOf describes the parentRef of that index.
-func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, index int, book *answers.Book) (Parent, error) {
+func (d *OneRoute) parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, index int, book *answers.Book) (Parent, error) {
 	ref := &route.Spec.ParentRefs[index]
 	parent := Parent{Field: mesh.ParentPath(index, "")}
 	if class := ref.Class(engine.Policy().Mesh); class != mesh.MeshParent && class != mesh.LookAlikeParent {
@@ -144,6 +145,7 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 			}
 		}
 		parent.Ports = append(parent.Ports, port)
+		d.Notes = note(d.Notes, b, why)
 	}
 	return parent, nil
 }

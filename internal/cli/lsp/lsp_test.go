@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,6 +149,17 @@ func TestSets(t *testing.T) {
 		}
 	case <-time.After(timeout):
 		t.Error("nothing is shown about the project")
+	}
+}
+
+// TestNoNamespace: what is unknown of a route without a namespace has no advice on a flag that the server does not have.
+func TestNoNamespace(t *testing.T) {
+	e := open(t, map[string]string{"cart.yaml": strings.Replace(route(good), "namespace: shop", "labels: {}", 1)})
+	unknown := protocol.DiagnosticSeverityHint
+	for _, d := range e.await(t, "cart.yaml", finding{"grant-missing", unknown, 5, 2, 52}, finding{"parent-not-found", unknown, 5, 2, 52}, finding{"backend-not-found", unknown, 7, 2, 41}) {
+		if text := fmt.Sprint(d.Message); !strings.Contains(text, "; add it to the input") || strings.Contains(text, "with -n") {
+			t.Errorf("%s", text)
+		}
 	}
 }
 

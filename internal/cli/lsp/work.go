@@ -129,7 +129,7 @@ func (w *worker) discover(ctx context.Context) {
 		options, project, err := w.settings.Options(path)
 		var found *sets.Found
 		if err == nil {
-			options.ReadFile, options.Propose = w.readFile, true
+			options.ReadFile, options.Propose, options.Unflagged = w.readFile, true, true
 			found, err = check.FindSets(ctx, options, []string{path}, project)
 		}
 		if err != nil {

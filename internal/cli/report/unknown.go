@@ -93,17 +93,32 @@ func (u *unknown) fact() string {
 
 func (u *unknown) ruleNames() string { return strings.Join(slices.Sorted(maps.Keys(u.rules)), ", ") }
 
-// remedies returns the remedies of all, each as a sentence.
+// remedies returns the remedies of all, each as a sentence, which says for which namespaces it is where there are several of both.
 func remedies(all []*unknown) (sentences []string) {
-	lacks := map[string]int{}
+	lacks, of, one := map[string]int{}, map[string][]string{}, true
 	for _, u := range all {
+		one = one && u.namespace == all[0].namespace
 		lacks[u.remedy] += len(u.lacks)
+		if names := of[u.remedy]; !slices.Contains(names, u.namespace) {
+			of[u.remedy] = append(names, u.namespace)
+		}
 	}
 	for _, remedy := range slices.Sorted(maps.Keys(lacks)) {
+		names, whose := of[remedy], "For namespace "
 		if lacks[remedy] > 1 {
 			remedy = inPlural.Replace(remedy)
 		}
-		sentences = append(sentences, strings.ToUpper(remedy[:1])+remedy[1:]+".")
+		if one || len(of) == 1 {
+			sentences = append(sentences, strings.ToUpper(remedy[:1])+remedy[1:]+".")
+			continue
+		}
+		if len(names) > 1 {
+			whose = "For namespaces "
+		}
+		if more := len(names) - maxLacks; more > 0 {
+			names = append(names[:maxLacks], fmt.Sprintf("and %d more", more))
+		}
+		sentences = append(sentences, whose+strings.Join(names, ", ")+": "+remedy+".")
 	}
 	return sentences
 }
