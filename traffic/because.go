@@ -20,6 +20,9 @@ func (c *comparer) because(before, after *entry) string {
 	}
 	was, is := c.sides[0].consumers(), c.sides[1].consumers()
 	if is && !was {
+		if after != nil {
+			return c.begun(after.route)
+		}
 		return "consumer routes replace producer routes"
 	}
 	if before != nil {

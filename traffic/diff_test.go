@@ -561,6 +561,7 @@ func TestDiffNamesCorrected(t *testing.T) {
 		{route("80"), route("81"), "cart-v1:8080 100 %  →  cart:80 100 % (HTTPRoute shop/web does not apply: "},
 		{route("80") + "\n---\n" + consumer, route("80"), "cart-v1:8080 100 % (consumer HTTPRoute faces/mock was removed)"},
 		{route("80"), route("80") + "\n---\n" + consumer, "(new consumer HTTPRoute faces/mock)"},
+		{route("80") + "\n---\n" + strings.Replace(consumer, "shop}]", "shop, port: 81}]", 1), route("80") + "\n---\n" + consumer, "admin:80 100 % (consumer HTTPRoute faces/mock applies now)"},
 	} {
 		diff, err := Diff(newTable(t, by(t, validate.Policy{}), test.before), newTable(t, by(t, validate.Policy{}), test.after))
 		if err != nil {
