@@ -131,7 +131,7 @@ var realistic = map[string]int{
 	"parent-app-protocol":      43,
 	"parent-headless":          56,
 	"parent-not-found":         44,
-	"parent-port-not-found":    57,
+	"parent-port-not-found":    55,
 	"producer-routes-replaced": 10,
 	"service-not-enrolled":     40,
 	"service-overridden":       12,
