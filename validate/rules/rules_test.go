@@ -123,7 +123,7 @@ var realistic = map[string]int{
 	"backend-external-name":    49, // in a mirror of a backendRef
 	"backend-has-routes":       14,
 	"backend-not-found":        30, // in a mirror
-	"backend-not-permitted":    22,
+	"backend-not-permitted":    12,
 	"backend-port-not-found":   60,
 	"consumer-refused":         13,
 	"grant-missing":            10,
