@@ -127,7 +127,7 @@ var realistic = map[string]int{
 	"backend-port-not-found":   60,
 	"consumer-refused":         13,
 	"grant-missing":            10,
-	"no-catch-all":             33,
+	"no-catch-all":             31,
 	"parent-app-protocol":      43,
 	"parent-headless":          56,
 	"parent-not-found":         44,
