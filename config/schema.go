@@ -21,6 +21,12 @@ func Schema() map[string]any {
 	return schema
 }
 
+// HasField reports whether the configuration file has the field.
+func HasField(name string) bool {
+	properties, _ := Schema()["properties"].(map[string]any)
+	return properties[name] != nil
+}
+
 // words are the values of the types that have a few. In YAML 1.1, an unquoted off is the
 // boolean false, and on is true.
 var words = map[reflect.Type]any{

@@ -101,3 +101,10 @@ type ReferenceGrantObject struct {
 	Metadata struct{ ObjectMeta } `json:"metadata"`
 	Spec     ReferenceGrant       `json:"spec"`
 }
+
+// Reduce returns what is read of the ReferenceGrant.
+func (o *ReferenceGrantObject) Reduce() ReferenceGrant {
+	grant := o.Spec
+	grant.Name = o.Metadata.Name
+	return grant
+}

@@ -20,6 +20,8 @@ type Owner struct {
 	// Displaced is the oldest route of another kind that is bound there too, and so
 	// has lost the port; nil if there is none.
 	Displaced *AttachedRoute
+	// MoreDisplaced is how many routes have lost the port besides Displaced.
+	MoreDisplaced int
 	// Split are routes of those kinds that are bound there and do not apply, the oldest first: on a
 	// mesh that does not merge routes whose parentRef has a port with those whose has none.
 	Split []*AttachedRoute
@@ -29,6 +31,8 @@ type Owner struct {
 
 	// selecting are Selecting, if they are not all of Routes.
 	selecting []*AttachedRoute
+	// displaced is the route that was displaced last.
+	displaced *AttachedRoute
 	profile   *Profile
 }
 
@@ -216,9 +220,18 @@ func (h *Owner) take(route *AttachedRoute) bool {
 // displace notes who has lost the port.
 func (h *Owner) displace(routes ...*AttachedRoute) {
 	for _, route := range routes {
-		if h.Displaced == nil || route.CompareAge(h.Displaced) < 0 {
+		switch {
+		case route == h.displaced: // two parentRefs to one port
+			continue
+		case h.Displaced == nil:
 			h.Displaced = route
+		case route.CompareAge(h.Displaced) < 0:
+			h.Displaced = route
+			fallthrough
+		default:
+			h.MoreDisplaced++
 		}
+		h.displaced = route
 	}
 }
 

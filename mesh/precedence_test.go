@@ -167,7 +167,7 @@ func TestMergedKinds(t *testing.T) {
 	at := PortScope{Port: 80, Protocol: TCP, Scope: Scope{}}
 	for _, routes := range [][]*AttachedRoute{{grpc, http, tls, tcp}, {tcp, tls, http, grpc}, {tls, grpc, tcp, http}} {
 		owners := FindProfile(Istio).Precedence(service, routes)
-		if got := owners[at]; got.Kind != GRPCRoute || !slices.Equal(got.Routes, []*AttachedRoute{http, grpc}) || got.Displaced != tcp {
+		if got := owners[at]; got.Kind != GRPCRoute || !slices.Equal(got.Routes, []*AttachedRoute{http, grpc}) || got.Displaced != tcp || got.MoreDisplaced != 1 {
 			t.Errorf("%v: got %+v", routes, got)
 		}
 		for _, route := range routes {

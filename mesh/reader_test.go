@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -28,16 +30,19 @@ func TestReferenceGrantPermits(t *testing.T) {
 		to   mesh.ReferenceGrantTo
 		key  mesh.ServiceKey
 		want bool
+		// misfit is the only field that is not as it must be.
+		misfit *mesh.Misfit
 	}{
-		"every Service":            {from, to, service, true},
-		"that Service":             {from, mesh.ReferenceGrantTo{Kind: "Service", Name: "smiley"}, service, true},
-		"another Service":          {from, mesh.ReferenceGrantTo{Kind: "Service", Name: "frown"}, service, false},
-		"another kind of route":    {mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: "GRPCRoute", Namespace: "shop"}, to, service, false},
-		"another namespace":        {mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: "HTTPRoute", Namespace: "lab"}, to, service, false},
-		"another group":            {mesh.ReferenceGrantFrom{Kind: "HTTPRoute", Namespace: "shop"}, to, service, false},
-		"Services are not imports": {from, to, serviceImport, false},
-		"imports":                  {from, mesh.ReferenceGrantTo{Group: mesh.MulticlusterGroup, Kind: "ServiceImport"}, serviceImport, true},
-		"imports of no group":      {from, mesh.ReferenceGrantTo{Kind: "ServiceImport"}, serviceImport, false},
+		"every Service":            {from, to, service, true, nil},
+		"that Service":             {from, mesh.ReferenceGrantTo{Kind: "Service", Name: "smiley"}, service, true, nil},
+		"another Service":          {from, mesh.ReferenceGrantTo{Kind: "Service", Name: "frown"}, service, false, &mesh.Misfit{Field: "to[1].name", Want: "smiley"}},
+		"another kind of route":    {mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: "GRPCRoute", Namespace: "shop"}, to, service, false, &mesh.Misfit{Field: "from[1].kind", Want: "HTTPRoute"}},
+		"another namespace":        {mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: "HTTPRoute", Namespace: "lab"}, to, service, false, nil},
+		"a misspelled namespace":   {mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: "HTTPRoute", Namespace: "shopp"}, to, service, false, &mesh.Misfit{Field: "from[1].namespace", Want: "shop"}},
+		"another group":            {mesh.ReferenceGrantFrom{Kind: "HTTPRoute", Namespace: "shop"}, to, service, false, &mesh.Misfit{Field: "from[1].group", Want: mesh.GatewayGroup}},
+		"Services are not imports": {from, to, serviceImport, false, nil},
+		"imports":                  {from, mesh.ReferenceGrantTo{Group: mesh.MulticlusterGroup, Kind: "ServiceImport"}, serviceImport, true, nil},
+		"imports of no group":      {from, mesh.ReferenceGrantTo{Kind: "ServiceImport"}, serviceImport, false, &mesh.Misfit{Field: "to[1].group", Want: mesh.MulticlusterGroup}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := mesh.ReferenceGrantFrom{Group: "other.example", Kind: "Other", Namespace: "shop"}
@@ -47,6 +52,9 @@ func TestReferenceGrantPermits(t *testing.T) {
 			}
 			if got := grant.Permits(mesh.HTTPRoute, "shop", test.key); got != test.want {
 				t.Errorf("got %v", got)
+			}
+			if diff := cmp.Diff(test.misfit, grant.Misfit(mesh.HTTPRoute, "shop", test.key)); diff != "" {
+				t.Errorf("misfit (-want +got):\n%s", diff)
 			}
 		})
 	}

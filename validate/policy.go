@@ -69,6 +69,17 @@ func (p *Policy) Ignores(route *mesh.AttachedRoute, service mesh.ServiceKey) boo
 		(service.Kind == mesh.ServiceImportKind && !p.Mesh.ServiceImports.Value || route.Namespace != service.Namespace && !p.Mesh.ConsumerRoutes.Value)
 }
 
+// Unmatched says what becomes of requests that no rule of the routes of the kind on a port matches, and whether they are rejected as far as is known.
+func (p *Policy) Unmatched(kind mesh.RouteKind) (text string, rejected bool) {
+	switch p.Mesh.Does(kind, mesh.NoMatch).Value {
+	case mesh.ToParent:
+		return "reach the Service itself", false
+	case mesh.UnknownTreatment:
+		return "may be rejected (not known of " + p.Mesh.Title + ")", true
+	}
+	return "are rejected", true
+}
+
 // User is the user who makes a request.
 type User struct {
 	Name   string

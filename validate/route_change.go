@@ -32,7 +32,7 @@ func (e *Engine) PreviewRoute(world mesh.Reader, old, now *mesh.Route) ([]string
 			return nil, err
 		}
 		for _, f := range fates {
-			sentences = append(sentences, f.sentence(c.was, key))
+			sentences = append(sentences, f.sentence(c.engine.Policy(), c.was, key))
 		}
 		if more > 0 {
 			return append(sentences, fmt.Sprintf("the change has effects on %d more ports of %s, and maybe on other Services", more, key)), nil
@@ -184,7 +184,7 @@ func (c *routeChange) becomes(before, after, producer *mesh.Owner) (fate, bool) 
 }
 
 // sentence describes the fate of ports of the Service.
-func (f *fate) sentence(was *mesh.AttachedRoute, key mesh.ServiceKey) string {
+func (f *fate) sentence(policy *Policy, was *mesh.AttachedRoute, key mesh.ServiceKey) string {
 	to := " to port "
 	if len(f.ports) > 1 {
 		to = " to ports "
@@ -201,7 +201,8 @@ func (f *fate) sentence(was *mesh.AttachedRoute, key mesh.ServiceKey) string {
 	}
 	switch {
 	case f.rejected:
-		text := "unmatched " + requests + to + " are rejected, since no catch-all rule remains"
+		unmatched, _ := policy.Unmatched(f.owner.Kind)
+		text := "unmatched " + requests + to + " " + unmatched + ", since no catch-all rule remains"
 		if request := f.owner.Unmatched(f.owner.Kind); request != "" {
 			text += ", for example " + request
 		}

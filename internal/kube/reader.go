@@ -134,7 +134,7 @@ func (r *Reader) ReferenceGrants(ctx context.Context, namespace string) ([]mesh.
 	_, err := r.list(ctx, referenceGrants, namespace, &metav1.ListOptions{}, func(item jsontext.Value) error {
 		var grant mesh.ReferenceGrantObject
 		err := mesh.Decode(item, &grant)
-		grants = append(grants, grant.Spec)
+		grants = append(grants, grant.Reduce())
 		return err
 	})
 	if errors.Is(err, mesh.ErrNotServed) {

@@ -228,7 +228,7 @@ func (c *Cache) reduce(r resource, text jsontext.Value) (*item, error) {
 	case referenceGrants:
 		var o mesh.ReferenceGrantObject
 		err := mesh.Decode(text, &o)
-		return &item{o.Metadata.ObjectMeta, &referenceGrant{o.Metadata.Namespace, o.Spec}}, err
+		return &item{o.Metadata.ObjectMeta, &referenceGrant{o.Metadata.Namespace, o.Reduce()}}, err
 	}
 	return c.reduceRoute(mesh.RouteKind(r.kind), text)
 }

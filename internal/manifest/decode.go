@@ -50,6 +50,6 @@ func (s *Set) putReferenceGrant(o *Object) error {
 	if err := o.decode(&from, &from.Metadata.ObjectMeta); err != nil {
 		return err
 	}
-	s.grants[o.Key] = from.Spec
+	s.grants[o.Key] = from.Reduce()
 	return nil
 }

@@ -299,6 +299,11 @@ func (o *Object) APIVersion() string {
 	return o.Key.Group + "/" + o.Version
 }
 
+// IsUnservedGrant reports whether the object is a ReferenceGrant in a version that the API server does not serve, so that it permits nothing.
+func (o *Object) IsUnservedGrant() bool {
+	return o.Key.Group == mesh.GatewayGroup && o.Key.Kind == "ReferenceGrant" && o.Version != "v1" && o.Version != "v1beta1"
+}
+
 // DecodeRoute sets Route, from the JSON of a route. The error, an *Error, says why
 // it cannot be read.
 func (o *Object) DecodeRoute() error {

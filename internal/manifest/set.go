@@ -91,6 +91,10 @@ func (s *Set) put(o *Object) error {
 	case Key{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:
 		err = s.putEndpointSlice(o)
 	case Key{Group: mesh.GatewayGroup, Kind: "ReferenceGrant"}:
+		if o.IsUnservedGrant() {
+			s.others[o.Key] = true
+			return nil
+		}
 		err = s.putReferenceGrant(o)
 	default:
 		switch {

@@ -148,9 +148,10 @@ func TestCacheSees(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []mesh.ReferenceGrant{}
-		for _, from := range []string{"from-after", "from-before"} {
+		for _, suffix := range []string{"-after", "-before"} {
 			want = append(want, mesh.ReferenceGrant{
-				From: []mesh.ReferenceGrantFrom{{Group: mesh.GatewayGroup, Kind: "HTTPRoute", Namespace: from}},
+				Name: "grant" + suffix,
+				From: []mesh.ReferenceGrantFrom{{Group: mesh.GatewayGroup, Kind: "HTTPRoute", Namespace: "from" + suffix}},
 				To:   []mesh.ReferenceGrantTo{{Kind: "Service"}},
 			})
 		}

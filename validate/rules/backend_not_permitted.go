@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -36,7 +37,7 @@ func checkBackendNotPermitted(p *validate.Pass, backend *validate.BackendService
 		Value:     backend.Ref.Namespace,
 		Type:      validate.Forbidden,
 		Problem:   fmt.Sprintf("no ReferenceGrant permits %ss of %s to use %s", p.Route.Kind, from, backend.Key),
-		Remedy:    "create a ReferenceGrant in namespace " + backend.Key.Namespace,
+		Remedy:    permit(p, grants, backend.Key),
 		Reference: validate.Reference{Service: backend.Key},
 	}
 	if known {
@@ -44,4 +45,17 @@ func checkBackendNotPermitted(p *validate.Pass, backend *validate.BackendService
 	} else {
 		p.Unknown(f)
 	}
+}
+
+// permit says how to permit it, and which ReferenceGrant would but for one field.
+func permit(p *validate.Pass, grants []mesh.ReferenceGrant, to mesh.ServiceKey) string {
+	nearly, remedy := "", "create a ReferenceGrant in namespace "+to.Namespace
+	for i := range grants {
+		misfit := grants[i].Misfit(p.Route.Kind, p.Route.Metadata.Namespace, to)
+		if misfit != nil && (nearly == "" || grants[i].Name < nearly) {
+			nearly = grants[i].Name
+			remedy = fmt.Sprintf("create one there; in ReferenceGrant %s, %s is not %s", nearly, misfit.Field, cmp.Or(misfit.Want, `""`))
+		}
+	}
+	return remedy
 }

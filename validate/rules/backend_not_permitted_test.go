@@ -26,7 +26,19 @@ func TestBackendNotPermitted(t *testing.T) {
 		{
 			name: "another kind of route", kind: mesh.GRPCRoute, spec: cart + to(`{name: probe, namespace: lab, port: 80}`),
 			want: []string{
-				`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant permits GRPCRoutes of shop to use Service lab/probe; create a ReferenceGrant in namespace lab`,
+				`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant permits GRPCRoutes of shop to use Service lab/probe; create one there; in ReferenceGrant probe, from[0].kind is not GRPCRoute`,
+			},
+		},
+		{
+			name: "nearly permitted", spec: cart + to(`{name: smiley, namespace: faces, port: 80}`),
+			routes: `{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {namespace: faces, name: secret}, spec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}], to: [{group: "", kind: Secret}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {namespace: faces, name: old}, spec: {from: [{group: "", kind: HTTPRoute, namespace: shop}], to: [{group: "", kind: Service}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {namespace: faces, name: vault}, spec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: shop}], to: [{group: core, kind: Service}]}}
+`,
+			want: []string{
+				`Forbidden spec.rules[0].backendRefs[0].namespace "faces": no ReferenceGrant permits HTTPRoutes of shop to use Service faces/smiley; create one there; in ReferenceGrant old, from[0].group is not gateway.networking.k8s.io`,
 			},
 		},
 	})

@@ -25,7 +25,8 @@ func noCatchAll() *validate.Rule {
 }
 
 func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
-	if p.Attached().CatchAll || p.Policy.Mesh.Does(p.Route.Kind, mesh.NoMatch).Value == mesh.ToParent {
+	unmatched, rejected := p.Policy.Unmatched(p.Route.Kind)
+	if p.Attached().CatchAll || !rejected {
 		return
 	}
 	var bare []string
@@ -47,7 +48,7 @@ func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
 	}
 	p.Report(validate.Finding{
 		Field:     "spec.rules",
-		Problem:   "unmatched requests " + fromClients(parent) + "to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected" + example,
+		Problem:   "unmatched requests " + fromClients(parent) + "to " + portsNamed(bare) + " of " + parent.Key.String() + " " + unmatched + example,
 		Remedy:    remedy,
 		Reference: validate.Reference{Service: parent.Key, Detail: shortList(bare)},
 	})

@@ -17,7 +17,7 @@ func TestNoCatchAll(t *testing.T) {
 		{name: "own rule", spec: cart80 + matching(`{method: GET}, {path: {value: /}}`)},
 		{
 			name: "hostnames that the mesh matches", spec: cart80 + `, hostnames: [a.example]` + catchAll, policy: &validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd)},
-			want: []string{bare + `port 80 of Service shop/cart are rejected, for example GET /; to accept them, add a catch-all rule to a route without hostnames`},
+			want: []string{bare + `port 80 of Service shop/cart may be rejected (not known of Linkerd), for example GET /; to accept them, add a catch-all rule to a route without hostnames`},
 		},
 		{
 			name: "a GRPCRoute that the mesh matches by path", spec: cart80 + getOnly, policy: &validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)},

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,7 +18,8 @@ func parentPortNotFound() *validate.Rule {
 		Rationale: "A route with a port applies to that port only, and sectionName is the name of a Service port. If no port matches, or if both " +
 			"fields are set and no single port matches both, the route applies to no port. After a port is renamed, a manifest with the old name alone " +
 			"is denied also where it is applied again unchanged. Without the number that parent-port had set, most meshes would apply the route to all ports.",
-		Remedy: "Use a port number or a port name of the Service (not a targetPort), or omit both to attach to all ports.",
+		Remedy: "Use a port number or a port name of the Service (not a targetPort), or omit both to attach to all ports. " +
+			"In a single kubectl apply, the Service that gets the port must come before the route.",
 		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
 			"Gateway API, ParentReference: sectionName of a Service is a port name",
 		Default:  validate.Deny,
@@ -69,12 +71,16 @@ func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
 }
 
 // useSectionName says what to write in the place of a sectionName that names no such port: the name of the port of that number, if
-// there is one.
+// there is one, or the number of the port of that name, if another one has it.
 func useSectionName(ref *mesh.ParentRef, ports []mesh.Port, protocol mesh.Protocol) string {
 	all := usable(ports, protocol)
 	meant := slices.IndexFunc(all, func(port mesh.Port) bool {
 		return port.Number == ref.Port || strconv.Itoa(int(port.Number)) == ref.SectionName
 	})
+	another := ""
+	if named := slices.IndexFunc(all, func(port mesh.Port) bool { return port.Name == ref.SectionName }); named >= 0 {
+		another = fmt.Sprintf("use port: %d, or ", all[named].Number)
+	}
 	switch {
 	case meant >= 0:
 		all = all[meant : meant+1]
@@ -85,9 +91,9 @@ func useSectionName(ref *mesh.ParentRef, ports []mesh.Port, protocol mesh.Protoc
 	}
 	switch port := all[0]; {
 	case ref.Port != 0 && port.Name == "":
-		return "omit sectionName"
+		return another + "omit sectionName"
 	case ref.Port != 0:
-		return "use sectionName: " + port.Name + ", or omit it"
+		return cmp.Or(another, "use ") + "sectionName: " + port.Name + ", or omit it"
 	case port.Name == "":
 		return fmt.Sprintf("replace sectionName with port: %d", port.Number)
 	default:

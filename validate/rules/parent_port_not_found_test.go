@@ -25,19 +25,22 @@ func TestParentPortNotFound(t *testing.T) {
 		{
 			name: "both, but not of one port", spec: on(service("cart, port: 80, sectionName: admin"), service("cart, port: 80, sectionName: grpc")),
 			want: []string{
-				`Invalid spec.parentRefs[0].sectionName "admin": port 80 of Service shop/cart is not named admin; use sectionName: http, or omit it`,
+				`Invalid spec.parentRefs[0].sectionName "admin": port 80 of Service shop/cart is not named admin; use port: 8080, or sectionName: http, or omit it`,
 				`Invalid spec.parentRefs[1].sectionName "grpc": Service shop/cart has no port named grpc; use sectionName: http, or omit it`,
 			},
 		},
 		{
-			name: "a number for a name", spec: on(service("cart, sectionName: \"8080\""), service("many, sectionName: \"1\""), service("many, port: 1, sectionName: a"), service("sole, sectionName: a"), service("sole, port: 53, sectionName: a")),
-			routes: many + "\n---\n{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: sole}, spec: {ports: [{port: 80, name: web}, {port: 53, protocol: UDP, name: dns}]}}",
+			name: "a number for a name", spec: on(service("cart, sectionName: \"8080\""), service("many, sectionName: \"1\""), service("many, port: 1, sectionName: a"), service("sole, sectionName: a"), service("sole, port: 53, sectionName: a"),
+				service("half, port: 80, sectionName: web")),
+			routes: many + "\n---\n{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: sole}, spec: {ports: [{port: 80, name: web}, {port: 53, protocol: UDP, name: dns}]}}" +
+				"\n---\n{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: half}, spec: {ports: [{port: 80}, {port: 81, name: web}]}}",
 			want: []string{
 				`Invalid spec.parentRefs[0].sectionName "8080": Service shop/cart has no port named 8080; use sectionName: admin, or port: 8080`,
 				`Invalid spec.parentRefs[1].sectionName "1": Service shop/many has no port named 1; replace sectionName with port: 1`,
 				`Invalid spec.parentRefs[2].sectionName "a": Service shop/many has no port named a; omit sectionName`,
 				`Invalid spec.parentRefs[3].sectionName "a": Service shop/sole has no port named a; use sectionName: web, or port: 80`,
 				`Invalid spec.parentRefs[4].sectionName "a": Service shop/sole has no port named a; use one of its ports: 80 (web)`,
+				`Invalid spec.parentRefs[5].sectionName "web": port 80 of Service shop/half is not named web; use port: 81, or omit sectionName`,
 			},
 		},
 		{

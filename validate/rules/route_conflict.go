@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 
@@ -64,25 +63,46 @@ func separate(profile *mesh.Profile, others bool) string {
 // lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
 // is much shorter than the maximum of 32 KiB for the message of a condition.
 func lostPorts(parent *validate.Parent) string {
-	var (
-		owners []*mesh.AttachedRoute
-		ports  = map[*mesh.AttachedRoute][]string{}
-	)
+	var owners rivals
 	for _, lost := range parent.Lost {
-		oldest := lost.Owner.Routes[0]
-		if ports[oldest] == nil {
-			owners = append(owners, oldest)
-		}
-		ports[oldest] = append(ports[oldest], strconv.Itoa(int(lost.Port)))
+		owners.add(lost.Port, rival{route: lost.Owner.Routes[0]})
 	}
-	of := " of " + parent.Key.String()
-	texts := make([]string, len(owners))
-	for i, owner := range owners {
-		verb := " is held by "
-		if len(ports[owner]) > 1 {
-			verb = " are held by "
+	return owners.text(parent.Key, " is held by ", " are held by ")
+}
+
+// rival is a route that others meet on a port, and how many more they meet there.
+type rival struct {
+	route *mesh.AttachedRoute
+	more  int
+}
+
+// rivals are those of a route, in the order of the ports on which it meets them first.
+type rivals struct {
+	all   []rival
+	ports map[rival][]string
+}
+
+func (r *rivals) add(port int32, met rival) {
+	if r.ports == nil {
+		r.ports = map[rival][]string{}
+	}
+	if r.ports[met] == nil {
+		r.all = append(r.all, met)
+	}
+	r.ports[met] = append(r.ports[met], strconv.Itoa(int(port)))
+}
+
+// text reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart, port 81 is held by HTTPRoute shop/web and 2 more"
+// where one is " is held by ", which is said of one port, as many is of several.
+func (r *rivals) text(service mesh.ServiceKey, one, many string) string {
+	of := " of " + service.String()
+	texts := make([]string, len(r.all))
+	for i, met := range r.all {
+		verb := one
+		if len(r.ports[met]) > 1 {
+			verb = many
 		}
-		texts[i] = portsNamed(ports[owner]) + of + verb + owner.String()
+		texts[i] = portsNamed(r.ports[met]) + of + verb + andMore(met.route, met.more)
 		of = ""
 	}
 	return shortList(texts)
@@ -100,22 +120,20 @@ func portNumbers(scopes []mesh.PortScope) []string {
 // owners of a port have one message, and an audit one line.
 func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	own := p.Attached()
-	var (
-		taken []mesh.PortScope
-		from  *mesh.AttachedRoute
-	)
+	var from rivals
+	taken := 0
 	for at, owner := range p.Owned(parent) {
 		if owner.Holds(own.Kind) && owner.Displaced != nil {
-			taken = append(taken, at)
-			from = cmp.Or(from, owner.Displaced)
+			from.add(at.Port, rival{owner.Displaced, owner.MoreDisplaced})
+			taken++
 		}
 	}
-	if from == nil {
+	if taken == 0 {
 		return
 	}
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
-		Problem: fmt.Sprintf("this %s takes %s of %s from %s", own.Kind, portsNamed(portNumbers(taken)), parent.Key, from),
-		Remedy:  separate(p.Policy.Mesh, len(parent.Ports) > len(taken)),
+		Problem: fmt.Sprintf("this %s takes %s", own.Kind, from.text(parent.Key, " from ", " from ")),
+		Remedy:  separate(p.Policy.Mesh, len(parent.Ports) > taken),
 	})
 }

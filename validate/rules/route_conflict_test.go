@@ -46,8 +46,20 @@ func TestRouteConflict(t *testing.T) {
 			name: "takes", spec: on(service("cart")),
 			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TCPRoute shop/old and 1 more, port 8080 from TCPRoute shop/old` + specific,
 			},
+		},
+		{
+			name: "takes from several", spec: on(service("cart")),
+			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart, port: 8080"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TLSRoute shop/other, port 8080 from TCPRoute shop/old` + specific,
+			},
+		},
+		{
+			name: "takes all from one", spec: on(service("cart")),
+			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart"), service("cart, port: 80"))),
+			want:   []string{`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific},
 		},
 		{
 			name: "loses one port and takes another", namespace: "faces", spec: on(service("cart, namespace: shop")),

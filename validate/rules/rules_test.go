@@ -123,15 +123,15 @@ var realistic = map[string]int{
 	"backend-external-name":    49, // in a mirror of a backendRef
 	"backend-has-routes":       14,
 	"backend-not-found":        30, // in a mirror
-	"backend-not-permitted":    22,
+	"backend-not-permitted":    12,
 	"backend-port-not-found":   60,
 	"consumer-refused":         13,
 	"grant-missing":            10,
-	"no-catch-all":             33,
+	"no-catch-all":             31,
 	"parent-app-protocol":      43,
 	"parent-headless":          56,
 	"parent-not-found":         44,
-	"parent-port-not-found":    57,
+	"parent-port-not-found":    55,
 	"producer-routes-replaced": 10,
 	"service-not-enrolled":     40,
 	"service-overridden":       12,

@@ -22,7 +22,7 @@ func keyed(d *source.Document) bool {
 }
 
 // noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a
-// route, or one of both that is missing, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
+// route, or one of both that is missing, or a version of a ReferenceGrant that is not served, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
 // value that it does not know.
 func noted(file string, d *source.Document) (notices []report.Notice) {
 	note := func(field, text string, fails bool) {
@@ -43,6 +43,9 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 			d.APIVersion(), d.Key.Kind, mesh.GatewayGroup), true)
 	default:
 		note("kind", fmt.Sprintf("kind %s does not exist, so the object is not checked; if a route is meant, write %s", d.Key.Kind, kind), true)
+	}
+	if d.IsUnservedGrant() {
+		note("apiVersion", fmt.Sprintf("%s: the API server does not serve ReferenceGrant %s, so it permits nothing; write apiVersion: %s/v1beta1", d.Key, d.Version, mesh.GatewayGroup), true)
 	}
 	if keyed(d) {
 		for key := range mesh.IneffectiveKeys(d.Key.Kind, d.JSON) {

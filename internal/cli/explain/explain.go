@@ -119,6 +119,7 @@ func Topics() []Topic {
 			"cannot apply such a route. Only `gammaguard check` reports this.",
 		Remedy: "Change apiVersion to a version that is served. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them " +
 			"to the input.",
+		Notes: []string{"A ReferenceGrant in a version that is not served permits nothing: a note says so, and fails a strict check."},
 	}, Topic{
 		ID:      IgnoreAnnotation,
 		Class:   Input,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
@@ -42,6 +43,14 @@ type Project struct {
 	files  *repository.Files
 	// document says where its fields are.
 	document *strict.Document
+}
+
+// Elsewhere implements strict.Elsewhere.
+func (p *Project) Elsewhere(field string) string {
+	if config.HasField(field) {
+		return "it is a field of the " + config.Kind + " that configuration names"
+	}
+	return ""
 }
 
 // ProjectSet is one set: files, a kustomization, or a chart.

@@ -31,6 +31,7 @@ var projects = map[string]string{
 	"failOn: off\n":                                ":3: failOn: must be one of never, deny, warn, audit",
 	"failOn: nothing\n":                            ":3: failOn: must be one of never, deny, warn, audit",
 	"\nset: []\n":                                  ":4: set: unknown field; the fields here are apiVersion, kind, sets, context, ignore, configuration, failOn",
+	"mesh: istio\n":                                ":3: mesh: unknown field; it is a field of the GuardConfiguration that configuration names",
 	"sets:\n- kustomisation: a\n":                  ":4: sets[0].kustomisation: unknown field; the fields here are files, kustomization, chart, values",
 	"sets: {a: b}\n":                               ":3: sets: must be a list; begin each entry with -",
 	"sets: [shop]\n":                               ":3: sets[0]: must be a mapping of fields to values; the fields here are files, kustomization, chart, values",

@@ -121,19 +121,18 @@ func keys(nodes []*yaml.Node, name string) (lines []int) {
 	return lines
 }
 
-// malformed returns the first error of YAML in the kustomization in the folder, those that it uses, and their files of objects and patches, if
-// the builder failed because of one; nil if it is not found.
+// malformed returns the first error of YAML in the kustomization in the folder, those that it uses, and the files that these name, if
+// the builder failed because of one; nil if it is not found. It names files, but no kustomizations, and none of configurations.
 func (in *Input) malformed(folder, failed string) *manifest.Error {
-	object, patch := strings.Contains(failed, "MalformedYAMLError"), strings.Contains(failed, "unable to parse SM or JSON patch")
-	kustomization := strings.Contains(failed, "invalid Kustomization: yaml: ")
-	if !object && !patch && !kustomization {
-		return nil
+	object, other := strings.Contains(failed, "MalformedYAMLError"), strings.Contains(failed, "error converting YAML to JSON: ")
+	may := map[Use]bool{
+		kustomizationOf: strings.Contains(failed, "invalid Kustomization: yaml: "), ObjectOf: object, configurationOf: other,
+		namedBy: object || other || strings.Contains(failed, "unable to parse SM or JSON patch"),
 	}
 	used := Uses(in.Disk.Read, folder)
 	for _, path := range slices.Sorted(maps.Keys(used)) {
-		switch as := used[path]; {
-		case as == kustomizationOf && kustomization:
-		case as == ObjectOf && !object, as == namedBy && !patch, as == kustomizationOf, !strings.Contains(failed, filepath.Base(path)):
+		as := used[path]
+		if !may[as] || (as == namedBy || as == ObjectOf) && !strings.Contains(failed, filepath.Base(path)) {
 			continue
 		}
 		if data, err := in.take(path); err == nil {

@@ -15,6 +15,8 @@ type Use int
 const (
 	// namedBy is a file that is no object: a patch, or data.
 	namedBy Use = iota
+	// configurationOf is a file of the kustomization's field configurations.
+	configurationOf
 	// ObjectOf is a file of objects.
 	ObjectOf
 	// kustomizationOf is the file of a kustomization that is built.
@@ -33,6 +35,8 @@ func EachUse(file string, data []byte, below func(folder string), uses func(path
 			below(path)
 		case !info.IsDir() && build.IsBase(field):
 			uses(path, ObjectOf)
+		case !info.IsDir() && field == "configurations":
+			uses(path, configurationOf)
 		case !info.IsDir():
 			uses(path, namedBy)
 		}

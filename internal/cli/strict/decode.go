@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -105,6 +106,12 @@ func (d *Document) texts(n *yaml.Node, path string, into reflect.Value) {
 	})
 }
 
+// Elsewhere is what is decoded, if fields of another file may be taken for fields of it.
+type Elsewhere interface {
+	// Elsewhere says where a field belongs that is unknown here; empty if that is not known either.
+	Elsewhere(field string) string
+}
+
 // object reads the fields of a struct by their names in JSON.
 func (d *Document) object(n *yaml.Node, path string, into reflect.Value) {
 	known := map[string]reflect.Value{}
@@ -121,9 +128,13 @@ func (d *Document) object(n *yaml.Node, path string, into reflect.Value) {
 	d.fields(n, path, func(key *yaml.Node, at string, value *yaml.Node) {
 		if field, ok := known[key.Value]; ok {
 			d.value(value, at, field)
-		} else {
-			d.fail(key.Line, at, "unknown field; the fields here are %s", strings.Join(names, ", "))
+			return
 		}
+		hint := "the fields here are " + strings.Join(names, ", ")
+		if other, ok := into.Addr().Interface().(Elsewhere); ok {
+			hint = cmp.Or(other.Elsewhere(key.Value), hint)
+		}
+		d.fail(key.Line, at, "unknown field; %s", hint)
 	})
 }
 
