@@ -48,7 +48,7 @@ func (g *ReferenceGrant) Permits(kind RouteKind, namespace string, to ServiceKey
 type Misfit struct{ Field, Want string }
 
 // Misfit returns the only field that keeps the grant from permitting what Permits asks for; nil if there are several, or none. A grant for
-// another namespace, or to another kind, is no attempt at this one, unless it misspells the name.
+// another namespace is that of others, and one to another kind no attempt at this one, unless it misspells the kind.
 func (g *ReferenceGrant) Misfit(kind RouteKind, namespace string, to ServiceKey) *Misfit {
 	least := make([]Misfit, 2)
 	for i, t := range g.To {
@@ -63,11 +63,11 @@ func (g *ReferenceGrant) Misfit(kind RouteKind, namespace string, to ServiceKey)
 		}
 	}
 	for i, f := range g.From {
-		if Nearest(f.Namespace, []string{namespace}) == "" {
+		if f.Namespace != namespace {
 			continue
 		}
 		all := append(misfits(fmt.Sprintf("from[%d].", i), [][3]string{
-			{"group", f.Group, GatewayGroup}, {"kind", f.Kind, string(kind)}, {"namespace", f.Namespace, namespace},
+			{"group", f.Group, GatewayGroup}, {"kind", f.Kind, string(kind)},
 		}), least...)
 		if len(all) == 1 {
 			return &all[0]
