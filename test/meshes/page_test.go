@@ -142,7 +142,7 @@ The specification forbids these routes, so gammaguard denies them on every mesh:
 
 func meshPage(p *mesh.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n"+written+"\nWhat %s makes of routes, for mesh admins. [Meshes](../meshes.md) explains the words.\n\n%s. Newest release: %s.\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Title, p.Evidence, p.Newest, p.Name, p.Title)
+	fmt.Fprintf(&b, "# %s\n\n"+written+"\nWhat %s makes of routes, for mesh admins. [Meshes](../meshes.md) explains the words.\n\n%s. Newest release: %s.\n\nIn the [configuration](../configuration.md), or by `--mesh`:\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Title, p.Evidence, p.Newest, p.Name, p.Title)
 	writeFact(&b, "route kinds on Services", p.RouteKinds, join)
 	writeFact(&b, "consumer routes", p.ConsumerRoutes, yes("applied", "ignored"))
 	writeFact(&b, "backends in other namespaces", p.ReferenceGrants, yes("need a ReferenceGrant", "need no ReferenceGrant"))
