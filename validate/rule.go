@@ -120,5 +120,9 @@ func (r *Rule) stage() int {
 	return lastStage
 }
 
+// DeniesEdits reports whether a finding of the rule denies each edit of a route, though the stored one has it too: by then, its namespace lost
+// the grant, or the Service refuses it.
+func DeniesEdits(id string) bool { return id == RuleGrantMissing || id == RuleConsumerRefused }
+
 // lastStage is that of the rules that neither grant nor refuse.
 const lastStage = 2

@@ -60,6 +60,7 @@ func TestDiffNotesDenied(t *testing.T) {
 		route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: parcel}, spec: {parentRefs: [{group: "", kind: Service, name: api, port: 80}], rules: [{backendRefs: [{name: api, port: 80}]}]}}` + "\n"
 		note  = "HTTPRoute shop/parcel is denied: in mode enforce, what is stored stays as it was until that is corrected"
 	)
+	ungranted := strings.Replace(services, "gammaguard.dev/grant: producer", "", 1)
 	off := strings.Replace(route, "api, port: 80}], rules", "api, port: 81}], rules", 1)
 	for _, test := range []struct {
 		name, before, after string
@@ -70,6 +71,8 @@ func TestDiffNotesDenied(t *testing.T) {
 		{"edited, and admitted", services + route, services + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
 		{"its Service is gone", services + route, strings.Replace(services, "name: api", "name: other", 1) + route, false},
 		{"denied before", services + off, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
+		{"ungranted before, and edited", ungranted + route, ungranted + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), true},
+		{"ungranted before, and as it was", ungranted + route, ungranted + route, false},
 		{"rejected by its definition", services + route, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: a}}], backendRefs", 1), false},
 	} {
 		put(t, "base/all.yaml", test.before)

@@ -114,8 +114,8 @@ func (d *Diff) found() traffic.Part {
 }
 
 // Since returns the routes, findings, changes, and duplicates of the report that another one does not have. A finding that denies
-// is new where it did not deny before. Findings that are silenced are left out.
-func (r *CheckReport) Since(before *CheckReport) *CheckReport {
+// is new where it did not deny before, and where it denies each edit, if the route is edited. Findings that are silenced are left out.
+func (r *CheckReport) Since(before *CheckReport, edited map[string]bool) *CheckReport {
 	type key struct {
 		route, rule string
 		reference   validate.Reference
@@ -145,7 +145,8 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 			k := key{route.String(), f.Rule, f.Reference}
 			before := asked[k] || f.Lacks != "" && asked[key{"", f.Lacks, f.Reference}]
 			f.Raised = known[k] && f.Effect == validate.Deny && !denied[k]
-			if f.Raised || f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !before) {
+			again := edited[route.String()] && f.Effect == validate.Deny && validate.DeniesEdits(f.Rule)
+			if again || f.Raised || f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !before) {
 				found = append(found, f)
 			}
 		}

@@ -112,7 +112,7 @@ func TestDiffListsDuplicates(t *testing.T) {
 			before.AddDuplicate(duplicate)
 		}
 	}
-	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before)}
+	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before, nil)}
 	var text, markdown bytes.Buffer
 	if err := errors.Join(d.Text(&text, false), d.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestDiffCountsNewFindings(t *testing.T) {
 		route.Findings, route.Changes = route.Findings[:1], route.Changes[:1]
 		before.AddRoute(&route)
 	}
-	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before)}
+	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before, nil)}
 	var text, markdown bytes.Buffer
 	if err := errors.Join(d.Text(&text, false), d.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
