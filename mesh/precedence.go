@@ -17,8 +17,8 @@ type Owner struct {
 	// Routes are the routes bound there that apply, the oldest first: those of that
 	// kind, which merge, and of kinds that the mesh merges with it.
 	Routes []*AttachedRoute
-	// Displaced is the oldest route of another kind that is bound there too, and so
-	// has lost the port; nil if there is none.
+	// Displaced is the route of another kind that is bound there too and would have the port otherwise: the oldest
+	// of the most specific kind; nil if there is none.
 	Displaced *AttachedRoute
 	// MoreDisplaced is how many routes have lost the port besides Displaced.
 	MoreDisplaced int
@@ -225,7 +225,7 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 			continue
 		case h.Displaced == nil:
 			h.Displaced = route
-		case route.CompareAge(h.Displaced) < 0:
+		case route.Kind.Beats(h.Displaced.Kind), route.Kind == h.Displaced.Kind && route.CompareAge(h.Displaced) < 0:
 			h.Displaced = route
 			fallthrough
 		default:

@@ -159,7 +159,7 @@ func TestPrecedenceNowhere(t *testing.T) {
 }
 
 // TestMergedKinds: HTTPRoutes and GRPCRoutes share a port on a mesh that merges them, and
-// other kinds lose it to them.
+// other kinds lose it to them, the one first that would have it, not the oldest.
 func TestMergedKinds(t *testing.T) {
 	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}}}
 	grpc, http := onService(GRPCRoute, "shop", "grpc", 3, 80), onService(HTTPRoute, "shop", "http", 2, 80)
@@ -167,7 +167,7 @@ func TestMergedKinds(t *testing.T) {
 	at := PortScope{Port: 80, Protocol: TCP, Scope: Scope{}}
 	for _, routes := range [][]*AttachedRoute{{grpc, http, tls, tcp}, {tcp, tls, http, grpc}, {tls, grpc, tcp, http}} {
 		owners := FindProfile(Istio).Precedence(service, routes)
-		if got := owners[at]; got.Kind != GRPCRoute || !slices.Equal(got.Routes, []*AttachedRoute{http, grpc}) || got.Displaced != tcp || got.MoreDisplaced != 1 {
+		if got := owners[at]; got.Kind != GRPCRoute || !slices.Equal(got.Routes, []*AttachedRoute{http, grpc}) || got.Displaced != tls || got.MoreDisplaced != 1 {
 			t.Errorf("%v: got %+v", routes, got)
 		}
 		for _, route := range routes {

@@ -252,12 +252,12 @@ func TestMessages(t *testing.T) {
 		"shop/all": "port 80 of Service shop/cart is held by GRPCRoute shop/a, so this HTTPRoute is ignored there; " +
 			"use another port, or one route kind (route-conflict)",
 		"shop/some": "port 80 of Service shop/cart is held by GRPCRoute shop/a, so this TLSRoute is ignored there, but not on port 90; " +
-			"set port or sectionName in the parentRef, or use one route kind (route-conflict)",
+			"set port or sectionName, or use one route kind (route-conflict)",
 		"shop/wide": "port 1000 of Service shop/wide is held by GRPCRoute shop/winner-0, port 1001 is held by GRPCRoute shop/winner-1, " +
 			"port 1002 is held by GRPCRoute shop/winner-2, port 1003 is held by GRPCRoute shop/winner-3, " +
 			"port 1004 is held by GRPCRoute shop/winner-4, port 1005 is held by GRPCRoute shop/winner-5 and 3 more, " +
 			"so this TCPRoute is ignored there, but not on ports 1009, 1010, 1011, 1012, 1013, 1014 and 5 more; " +
-			"set port or sectionName in the parentRef, or use one route kind (route-conflict)",
+			"set port or sectionName, or use one route kind (route-conflict)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)

@@ -55,9 +55,9 @@ func separate(profile *mesh.Profile, others bool) string {
 	case !others:
 		return "use another port, or one route kind"
 	case profile.IgnoresSectionName():
-		return "set port in the parentRef, or use one route kind"
+		return "set port, or use one route kind"
 	}
-	return "set port or sectionName in the parentRef, or use one route kind"
+	return "set port or sectionName, or use one route kind"
 }
 
 // lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
@@ -121,19 +121,17 @@ func portNumbers(scopes []mesh.PortScope) []string {
 func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	own := p.Attached()
 	var from rivals
-	taken := 0
 	for at, owner := range p.Owned(parent) {
 		if owner.Holds(own.Kind) && owner.Displaced != nil {
 			from.add(at.Port, rival{owner.Displaced, owner.MoreDisplaced})
-			taken++
 		}
 	}
-	if taken == 0 {
+	if len(from.all) == 0 {
 		return
 	}
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("this %s takes %s", own.Kind, from.text(parent.Key, " from ", " from ")),
-		Remedy:  separate(p.Policy.Mesh, len(parent.Ports) > taken),
+		Remedy:  separate(p.Policy.Mesh, len(parent.Ports) > 1), // it may mean one of them
 	})
 }

@@ -13,7 +13,8 @@ func TestRouteConflict(t *testing.T) {
 	const allLost = `, so this TCPRoute is ignored there; use another port, or one route kind`
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
-	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName in the parentRef, or use one route kind`
+	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName, or use one route kind`
+	const some = `; set port or sectionName, or use one route kind`
 	const split = `Istio does not merge routes with and without port; set port in all, or in none`
 	const together = `Cilium applies a Service's routes on every port that any selects, unlike GEP-1294; use another Service`
 	const specific = `; use another port, or one route kind`
@@ -46,27 +47,27 @@ func TestRouteConflict(t *testing.T) {
 			name: "takes", spec: on(service("cart")),
 			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TCPRoute shop/old and 1 more, port 8080 from TCPRoute shop/old` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TLSRoute shop/other and 1 more, port 8080 from TCPRoute shop/old` + some,
 			},
 		},
 		{
 			name: "takes from several", spec: on(service("cart")),
 			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart, port: 8080"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TLSRoute shop/other, port 8080 from TCPRoute shop/old` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 80 of Service shop/cart from TLSRoute shop/other, port 8080 from TCPRoute shop/old` + some,
 			},
 		},
 		{
 			name: "takes all from one", spec: on(service("cart")),
 			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart"), service("cart, port: 80"))),
-			want:   []string{`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific},
+			want:   []string{`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + some},
 		},
 		{
 			name: "loses one port and takes another", namespace: "faces", spec: on(service("cart, namespace: shop")),
 			routes: routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))),
 			want: []string{
 				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute faces/g` + someLost,
-				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 8080 of Service shop/cart from TCPRoute faces/t; set port or sectionName in the parentRef, or use one route kind`,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 8080 of Service shop/cart from TCPRoute faces/t; set port or sectionName, or use one route kind`,
 			},
 		},
 		{
@@ -144,7 +145,7 @@ func TestRouteConflict(t *testing.T) {
 		{
 			name: "a mesh that ignores sectionName", policy: under(mesh.Linkerd), spec: on(service("cart")),
 			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80),
-			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute shop/old, so this HTTPRoute is ignored there, but not on port 8080; set port in the parentRef, or use one route kind`},
+			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute shop/old, so this HTTPRoute is ignored there, but not on port 8080; set port, or use one route kind`},
 		},
 		{
 			name: "a mesh that splits by port, other routes on each port", policy: under(mesh.Istio), spec: on(service("cart")),
