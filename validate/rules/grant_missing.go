@@ -34,8 +34,12 @@ func grantMissing() *validate.Rule {
 func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	name, role := parent.Route.Namespace, parent.Scope.Role()
 	unknown, hint := unknownGrant(parent.Namespace), ""
-	if role == mesh.Producer && parent.Ref.ServiceKind() != "" && unknown == "" && !parent.Namespace.NarrowsGrant(parent.Route.Kind) {
+	switch elsewhere := parent.Key.Namespace; {
+	case unknown != "" || parent.Namespace.NarrowsGrant(parent.Route.Kind): // the grant is meant
+	case role == mesh.Producer && parent.Ref.ServiceKind() != "":
 		hint = ForgottenNamespace
+	case role == mesh.Consumer && mesh.Nearest(elsewhere, []string{name}) != "":
+		hint = fmt.Sprintf("; or is namespace %s in the parentRef misspelled?", elsewhere)
 	}
 	return validate.Finding{
 		Field:     parent.Path(""),

@@ -24,6 +24,12 @@ func TestGrantMissing(t *testing.T) {
 			},
 		},
 		{
+			name: "its own namespace, misspelled", namespace: "lab", spec: on(service("probe, namespace: lav")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the consumer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=consumer; or is namespace lav in the parentRef misspelled?`,
+			},
+		},
+		{
 			name: "both", kind: mesh.TCPRoute, namespace: "lab", spec: on(service("probe"), service("cart, namespace: shop"), serviceImport("x")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all` + elsewhere,
