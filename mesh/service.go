@@ -80,11 +80,14 @@ type Port struct {
 	AppProtocol string   `json:"appProtocol"`
 }
 
-// String reads "80", or "80 (http)" for a named port.
+// String reads "80", "80 (http)" for a named port, or "http" for one whose number is not known.
 func (p Port) String() string {
 	number := strconv.Itoa(int(p.Number))
-	if p.Name == "" {
+	switch {
+	case p.Name == "":
 		return number
+	case p.Number == 0:
+		return p.Name
 	}
 	return number + " (" + p.Name + ")"
 }

@@ -280,7 +280,7 @@ func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) 
 			continue
 		}
 		key := ref.Service(pr.routeNamespace())
-		if key == pr.service.Key && ref.Port != pr.port.Number {
+		if key == pr.service.Key && ref.Port != pr.port.Number && pr.port.Number != 0 {
 			notes = append(notes, fmt.Sprintf("requests to port %s leave by port %d of the same Service", pr.port, ref.Port))
 		}
 		if key == pr.service.Key || len(t.bound[key]) == 0 {

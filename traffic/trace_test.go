@@ -399,6 +399,7 @@ func TestTraceOfUnknownService(t *testing.T) {
 	for target, want := range map[string]string{
 		"service/cart:80": "shop/again", "service/cart": "shop/again", "service/web:http": "shop/web", "service/api:8080": "shop/api", "service/api": "shop/api",
 		"service/cart:81": "Service shop/cart has no port 81: its ports are 80, as routes name them, since the Service is not in the input",
+		"service/web:80":  "Service shop/web has no port 80: its ports are http, as routes name them, since the Service is not in the input",
 	} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil {

@@ -118,7 +118,7 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that need what the repository does not have, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs, reportFormats)
-	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")
+	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files of each set that a PATH stands for, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")
 	flags.access = addWorld(cmd, &flags.cluster, "look up there what the input lacks; the command only reads, and reports what you cannot read")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
 	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
