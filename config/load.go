@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -17,6 +20,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/internal/yaml"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // LoadFile reads the configuration file at the path, which its errors name.
@@ -45,6 +49,9 @@ func Load(data []byte, overrides ...Override) (*GuardConfiguration, error) {
 	}
 	c := &GuardConfiguration{}
 	mistakes, err := sigsjson.UnmarshalStrict(object, c)
+	for i, mistake := range mistakes {
+		mistakes[i] = advise(mistake)
+	}
 	if err != nil {
 		mistakes = append(mistakes, explain(err))
 	}
@@ -113,6 +120,42 @@ func checkHeader(object []byte) error {
 		}
 	}
 	return wrong.ToAggregate()
+}
+
+var (
+	unknownField = regexp.MustCompile(`^unknown field "((?:.*\.)?([^."]+))"$`)
+	// checkFields are the fields of the file that says how gammaguard check works, and not what it finds.
+	checkFields = []string{"sets", "context", "ignore", "configuration", "failOn"}
+)
+
+// advise adds to an error about an unknown field which one may be meant, where that is known.
+func advise(mistake error) error {
+	m := unknownField.FindStringSubmatch(mistake.Error())
+	if m == nil {
+		return mistake
+	}
+	path, name := m[1], m[2]
+	if slices.Contains(checkFields, path) {
+		return fmt.Errorf("%w; it is a field of .gammaguard.yaml", mistake)
+	}
+	parents := strings.Split(path, ".")
+	at := Schema()
+	properties, _ := at["properties"].(map[string]any)
+	for _, parent := range parents[:len(parents)-1] {
+		parent, _, listed := strings.Cut(parent, "[")
+		if at, _ = properties[parent].(map[string]any); listed {
+			at, _ = at["items"].(map[string]any)
+		}
+		properties, _ = at["properties"].(map[string]any)
+	}
+	known := slices.Sorted(maps.Keys(properties))
+	if near := mesh.Nearest(name, known); near != "" {
+		return fmt.Errorf("%w; did you mean %q?", mistake, near)
+	}
+	if len(known) == 0 { // a name with a dot
+		return mistake
+	}
+	return fmt.Errorf("%w; the fields here are %s", mistake, strings.Join(known, ", "))
 }
 
 // explain returns the expected type for a value of the wrong type.

@@ -209,11 +209,14 @@ func TestLoadRefuses(t *testing.T) {
 			`kind: Unsupported value: "Pod": supported values: "GuardConfiguration"`,
 		},
 		{"a header of the wrong type", "apiVersion: 1\nkind: GuardConfiguration\n", "apiVersion: must be a string, not number"},
-		{"an unknown field", header + "rulez: {}\n", `unknown field "rulez"`},
-		{"another case", header + "Mode: warn\n", `unknown field "Mode"`},
+		{"an unknown field", header + "rulez: {}\n", `unknown field "rulez"; did you mean "rules"?`},
+		{"a field of no other name", header + "extra: {}\n", `unknown field "extra"; the fields here are apiVersion, exemptions, grants, kind, mesh, mode, mutations, parents, preview, reports, routeKinds, rules, status`},
+		{"a field with a dot", header + "grants: {a.b: c, grants: d}\n", `[unknown field "grants.a.b", unknown field "grants.grants"; the fields here are consumerRoutes, contact, default, parentKinds, selectors]`},
+		{"a field of the command", header + "failOn: warn\n", `unknown field "failOn"; it is a field of .gammaguard.yaml`},
+		{"another case", header + "Mode: warn\n", `unknown field "Mode"; did you mean "mode"?`},
 		{
 			"unknown fields within", header + "grants: {selectors: [{namespaceSelector: {matchLabel: {}}, roles: [producer], role: x}]}\n",
-			`[unknown field "grants.selectors[0].namespaceSelector.matchLabel", unknown field "grants.selectors[0].role"]`,
+			`[unknown field "grants.selectors[0].namespaceSelector.matchLabel"; did you mean "matchLabels"?, unknown field "grants.selectors[0].role"; did you mean "roles"?]`,
 		},
 		{"an unknown mesh", header + "mesh: Istio\n", `mesh: Unsupported value: "Istio": supported values: "cilium", "istio", "kuma", "linkerd"`},
 		{"a mesh with a word for a version", header + "mesh: kuma@latest\n", `mesh: Invalid value: "kuma@latest": after the @ must be a version, such as kuma@2.14`},
@@ -281,6 +284,7 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		{"a mutation among the rules", header + "rules: {parent-group: on}\n", `rules[parent-group]: Invalid value: "parent-group": is a mutation: set it in mutations`},
 		{"a rule among the mutations", header + "mutations: {parent-headless: warn}\n", `mutations[parent-headless]: Invalid value: "parent-headless": is a rule: set it in rules`},
+		{"a finding of no rule", header + "rules: {schema: off}\n", `rules[schema]: Invalid value: "schema": cannot be configured: it is no rule, but a finding about the input`},
 		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": unknown rule`},
 		{
 			"an action", header + "rules: {parent-headless: on, grant-missing: 3, parent-not-found: }\n",
@@ -337,7 +341,7 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		{
 			"everything at once", header + "extra: 1\nmode: warned\nrules: {nope: deny}\n",
-			`[unknown field "extra", mode: Unsupported value: "warned": supported values: "enforce", "warn", "audit", rules[nope]: Unsupported value: "nope": unknown rule]`,
+			`[unknown field "extra"; the fields here are apiVersion, exemptions, grants, kind, mesh, mode, mutations, parents, preview, reports, routeKinds, rules, status, mode: Unsupported value: "warned": supported values: "enforce", "warn", "audit", rules[nope]: Unsupported value: "nope": unknown rule]`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

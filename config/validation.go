@@ -121,12 +121,21 @@ func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Key(id), id, "is a mutation: set it in mutations"))
 			continue
 		}
+		if slices.Contains(inputIDs, id) {
+			errs = append(errs, field.Invalid(path.Key(id), id, "cannot be configured: it is no rule, but a finding about the input"))
+			continue
+		}
 		if known := ruleIDs(); !slices.Contains(known, id) {
 			errs = append(errs, unknown(path.Key(id), id, "rule", known))
 		}
 		errs = append(errs, oneOf(path.Key(id), validate.Action(c.Rules[id]), validate.Actions())...)
 	}
 	return errs
+}
+
+// inputIDs are the IDs of findings that are of no rule: those that gammaguard check and explain have besides.
+var inputIDs = []string{
+	"broken-document", "object-duplicate", "schema", "version-not-served", validate.IgnoreAnnotationID, "name-reference", "parent-kind-omitted",
 }
 
 func ruleIDs() []string {

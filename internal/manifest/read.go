@@ -143,7 +143,7 @@ func (r *reader) duplicateKey(origin Origin, part *source) {
 	}
 	if key := duplicateKey(node); key != nil {
 		origin.Line += key.Line - 1
-		r.errs = append(r.errs, &Error{origin, fmt.Errorf(BrokenYAML+"duplicate key %q", key.Value)})
+		r.errs = append(r.errs, &Error{origin, fmt.Errorf(Broken+"YAML: duplicate key %q", key.Value)})
 	}
 }
 
@@ -318,8 +318,8 @@ func (o *Object) DecodeRoute() error {
 	return nil
 }
 
-// BrokenYAML begins why a document is not YAML.
-const BrokenYAML = "broken YAML: "
+// Broken begins why a document is not YAML, or, in a file of JSON, not JSON.
+const Broken = "broken "
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 
@@ -331,8 +331,20 @@ func CheckYAML(file string, data []byte) error {
 	return nil
 }
 
+// conflictMarker is what git writes around what it could not merge.
+var conflictMarker = regexp.MustCompile(`(?m)^(?:<{7}|>{7})(?: |\r?$)`)
+
 // yamlError moves the line in the parser's message on the text to where it belongs. Where the parser has come to the end, that is the last line.
+// A marker of a conflict is why, wherever the parser has noticed.
 func yamlError(origin Origin, text string, err error) error {
+	broken := Broken + "YAML: "
+	if strings.HasSuffix(origin.File, ".json") {
+		broken = Broken + "JSON: "
+	}
+	if at := conflictMarker.FindStringIndex(text); at != nil {
+		origin.Line += strings.Count(text[:at[0]], "\n")
+		return &Error{origin, errors.New(broken + "a conflict marker of git; resolve the conflict")}
+	}
 	message := err.Error()
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		message = message[len(m[0]):]
@@ -340,5 +352,5 @@ func yamlError(origin Origin, text string, err error) error {
 			origin.Line += min(n-1, strings.Count(strings.TrimRight(text, "\n"), "\n"))
 		}
 	}
-	return &Error{origin, errors.New(BrokenYAML + message)}
+	return &Error{origin, errors.New(broken + message)}
 }

@@ -248,3 +248,16 @@ func TestLineOfObjectKeepsNothing(t *testing.T) {
 		t.Errorf("%v allocations", allocated)
 	}
 }
+
+// TestBroken: why a document is broken is said of what the file is, and of a conflict at its marker, wherever the parser fails.
+func TestBroken(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"a.json", `{"kind": "Service" "metadata": {}}`, "a.json:1: broken JSON: did not find expected ',' or '}'"},
+		{"a.yaml", "a: b\n---\nkind: Service\n<<<<<<< HEAD\nx: y\n=======\nx: z\n>>>>>>> main\n", "a.yaml:4: broken YAML: a conflict marker of git; resolve the conflict"},
+		{"a.yaml", "<<<<<<< HEAD\r\na: b\r\n", "a.yaml:1: broken YAML: a conflict marker of git; resolve the conflict"},
+	} {
+		if _, errs := manifest.Read(c.file, []byte(c.text), "default"); len(errs) != 1 || errs[0].Error() != c.want {
+			t.Errorf("got %q, want %s", errs, c.want)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,11 +93,8 @@ func TestPreCommitHooks(t *testing.T) {
 			if err != nil || hook.Name == "" || hook.Description == "" {
 				t.Fatalf("%+v: %v", hook, err)
 			}
-			files := regexp.MustCompile(hook.Files)
-			for name, want := range map[string]bool{"a/b.yaml": true, "c.yml": true, "d.json": true, ".gammaguardignore": true, ".gammaguard.yaml": true, "e.go": false} {
-				if files.MatchString(name) != want {
-					t.Errorf("it runs for %s: %t", name, !want)
-				}
+			if !hook.AlwaysRun {
+				t.Error("a commit that only deletes files skips it")
 			}
 			folder := repository(t)
 			hostileFiles(t, folder)

@@ -17,8 +17,9 @@ import (
 
 // Hook is a pre-commit hook.
 type Hook struct {
-	ID, Name, Description, Language, Entry, Files string
-	PassFilenames                                 *bool `json:"pass_filenames"`
+	ID, Name, Description, Language, Entry string
+	AlwaysRun                              bool  `json:"always_run"`
+	PassFilenames                          *bool `json:"pass_filenames"`
 }
 
 // Action is the GitHub Action.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,8 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text, Fails: fails})
 	}
 	switch kind, lacks := d.MeantRoute(), d.Lacks(); {
+	case lacks != "" && bytes.HasPrefix(d.JSON, []byte(`{"//`)): // the parser has sorted the names
+		note("", "// begins no comment in YAML or JSON, but a name of a field, so "+lacks+" cannot be read, and the object is not checked; remove the comment", true)
 	case lacks != "" && kind == "":
 		is := "is"
 		if strings.Contains(lacks, " ") {

@@ -168,6 +168,10 @@ func TestCheckLacksField(t *testing.T) {
 			}
 		}
 	}
+	folder := written(t, map[string]string{"apps/a.json": "{ // a comment\n " + `"apiVersion":"gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "cart"}}`})
+	if got := runIn(t, folder, "check", "--strict"); got.code == ExitClean || !strings.Contains(got.stdout, "apps/a.json:1: // begins no comment in YAML or JSON") {
+		t.Errorf("a comment: %+v", got)
+	}
 	for _, text := range []string{
 		"kind: HTTPRoute\nmetadata: {labels: {a: b}}\n", "kind: Deployment\nmetadata: {name: cart}\n", "apiVersion: score.dev/v1b1\nmetadata: {name: cart}\n",
 		"apiVersion: v2\nname: cart\n", "metadata: {name: cart}\nroute: {parentRefs: [{name: cart}]}\n", "metadata: {name: cart}\n", "metadata: {name: cart}\nparentRefs: [{name: cart}]\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate/rules"
@@ -120,6 +121,16 @@ func TestHelp(t *testing.T) {
 			if name, ok := strings.CutPrefix(word, "--"); ok && cmd.Flags().Lookup(name) == nil {
 				t.Errorf("%s: an example uses --%s, which does not exist", cmd.Name(), name)
 			}
+		}
+	}
+}
+
+// TestExplainInput: the configuration says of each finding about the input that it is none of a rule.
+func TestExplainInput(t *testing.T) {
+	for _, topic := range explain.Topics() {
+		_, err := config.Load([]byte("apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nrules: {" + topic.ID + ": off}\n"))
+		if is := err != nil && strings.Contains(err.Error(), "cannot be configured"); is != (topic.Class == explain.Input) {
+			t.Errorf("%s: %v", topic.ID, err)
 		}
 	}
 }

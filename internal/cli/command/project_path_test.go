@@ -301,3 +301,26 @@ func TestPathInChart(t *testing.T) {
 		t.Errorf("a directory that is no part of the chart: %+v", got)
 	}
 }
+
+// TestPathOfOtherProject: a project file that does not count is noted, whether it is below a PATH or above one that is not the first.
+func TestPathOfOtherProject(t *testing.T) {
+	deployed(t)
+	put(t, "plain/.gammaguard.yaml", "failon: warn\n") // nothing reads it
+	const note = "note: plain/.gammaguard.yaml: has no effect here: "
+	const none, other = note + "none is in the directory of the first PATH, or above it; to use", note + "the one that counts is .gammaguard.yaml, by the first PATH; to use"
+	for _, c := range []struct{ paths, want string }{{"", none}, {"base plain/web.yaml", none}, {"", other}, {"base plain/web.yaml", other}, {"base plain plain/web.yaml", other}} {
+		if c.want == other {
+			put(t, ".gammaguard.yaml", projectHeader)
+		}
+		if got := run(t, "", append([]string{"check"}, strings.Fields(c.paths)...)...); strings.Count(got.stdout, "has no effect here") != 1 || !strings.Contains(got.stdout, c.want) {
+			t.Errorf("check %s: want %s in %+v", c.paths, c.want, got)
+		}
+	}
+	put(t, "plain/.gammaguard.yaml", projectHeader)
+	if got := run(t, "", "check", "plain"); strings.Contains(got.stdout, "has no effect") {
+		t.Errorf("its own directory: %+v", got)
+	}
+	if got := run(t, "", "check", "plain", "base"); !strings.Contains(got.stdout, "note: .gammaguard.yaml: has no effect here: the one that counts is plain/.gammaguard.yaml, by the first PATH") {
+		t.Errorf("in another order: %+v", got)
+	}
+}

@@ -43,6 +43,7 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 // find looks below the paths, in a repository with that root.
 func (d *discovery) find(root string, paths []string) (*Found, error) {
 	for _, path := range paths {
+		d.disregard(closestFile(path))
 		if err := d.walk(path); err != nil && (root == "" || !errors.Is(err, fs.ErrNotExist)) { // another version may lack a path
 			return nil, err
 		}
@@ -284,6 +285,9 @@ func (d *discovery) file(path string) {
 	}
 	d.seen[path] = true
 	name, at := filepath.Base(path), filepath.Dir(path)
+	if name == ProjectFile {
+		d.disregard(path)
+	}
 	data, err := d.read(path)
 	switch {
 	case err != nil && path == build.KustomizationFile(at): // that of a set, which says so

@@ -41,6 +41,10 @@ type Found struct {
 	named map[string]bool
 	// patterns are those of ours that were read, each with its file's absolute path.
 	patterns map[[2]string]bool
+	// disregarded are the files of projects that do not count.
+	disregarded []string
+	// counts says which one does.
+	counts string
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
 	reported map[string]bool
 	unlooked map[ignorePattern]bool
@@ -148,6 +152,7 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 	if note := f.Others(); note != nil {
 		notices = append(notices, *note)
 	}
+	notices = append(notices, f.disregardedNotices()...)
 	for _, by := range slices.SortedFunc(maps.Keys(declared), ignorePattern.compare) {
 		why := ""
 		if by.reason != "" {

@@ -3,6 +3,7 @@ package sets_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
@@ -181,6 +183,21 @@ func TestProjectWhole(t *testing.T) {
 		}
 		if _, err := sets.FindProject("below"); err == nil || err.Error() != test.want {
 			t.Errorf("%s %q, from below: %v, want %s", test.name, test.text, err, test.want)
+		}
+	}
+}
+
+// TestProjectFields: the configuration of the rules says of each field of a project that it is one.
+func TestProjectFields(t *testing.T) {
+	of := reflect.TypeFor[sets.Project]()
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		if name == "" || config.HasField(name) {
+			continue
+		}
+		_, err := config.Load([]byte("apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n" + name + ": a\n"))
+		if want := fmt.Sprintf("unknown field %q; it is a field of .gammaguard.yaml", name); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

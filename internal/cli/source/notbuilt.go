@@ -137,7 +137,7 @@ func (in *Input) malformed(folder, failed string) *manifest.Error {
 		}
 		if data, err := in.take(path); err == nil {
 			_, errs := manifest.ReadUndecoded(path, data, in.namespace())
-			if at, ok := errors.AsType[*manifest.Error](errors.Join(errs...)); ok && strings.HasPrefix(at.Err.Error(), manifest.BrokenYAML) {
+			if at, ok := errors.AsType[*manifest.Error](errors.Join(errs...)); ok && strings.HasPrefix(at.Err.Error(), manifest.Broken) {
 				return at
 			}
 		}
