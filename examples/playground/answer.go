@@ -196,6 +196,6 @@ func (v *version) diff(after *version) (string, error) {
 		return "", err
 	}
 	var text strings.Builder
-	err = (&report.Diff{Difference: difference, NewFindings: after.report.Since(v.report)}).Text(&text, false)
+	err = (&report.Diff{Difference: difference, NewFindings: after.report.Since(v.report, nil)}).Text(&text, false)
 	return text.String(), err
 }
