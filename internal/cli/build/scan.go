@@ -60,32 +60,89 @@ func (r *Remotes) Find(folder string) *RemoteError {
 	return &RemoteError{*found}
 }
 
-// FindMissing returns the first file or folder that the kustomization in the folder, or a file that it uses, names, that does
-// not exist or is a folder without a kustomization, and of which the error of the builder speaks; nil if there is none. It also says which of both.
+// FindMissing returns the first name in the kustomization in the folder, or in a file that it uses, that leads to nothing that
+// its field takes, and of which the error of the builder speaks; nil if there is none. It also says what is wrong with it.
 func FindMissing(read func(path string) ([]byte, error), folder, failed string) (missing *Named, why string) {
-	bare := strings.Contains(failed, "unable to find one of 'kustomization.yaml'")
-	if !bare && !strings.Contains(failed, "no such file") && !strings.Contains(failed, "does not exist") {
-		return nil, ""
-	}
-	why = "does not exist"
 	s := scan{read: read, seen: map[string]bool{}}
 	s.wanted = func(file, field, name string) bool {
 		if path := afterKey(name); path != "" && !IsBase(field) {
 			name = path
 		}
-		if isRemoteIn(file, field, name) { // of which the builder says why it could not be fetched
+		within, err := filepath.Abs(filepath.Dir(file))
+		if err != nil || isRemoteIn(file, field, name) { // of which the builder says why it could not be fetched
 			return false
 		}
-		path := filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name))
-		info, err := os.Stat(path)
-		if bare && err == nil && info.IsDir() && IsBase(field) && strings.Contains(failed, name) && KustomizationFile(path) == path {
-			why = "has no kustomization.yaml"
-			return true
+		path := filepath.Join(Real(within), filepath.FromSlash(name))
+		if strings.Contains(failed, name) || strings.Contains(failed, path) {
+			why = wrong(field, path, failed)
 		}
-		return errors.Is(err, fs.ErrNotExist) && strings.Contains(failed, name)
+		return why != ""
 	}
 	s.folder(folder, false)
 	return s.found, why
+}
+
+// wrong says why the field does not take what the path leads to, if the error of the builder says so; empty otherwise.
+func wrong(field, path, failed string) string {
+	says := func(words string) bool { return strings.Contains(failed, words) }
+	bare := says("unable to find one of 'kustomization.yaml'")
+	info, err := os.Stat(path)
+	component := field == "components"
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (bare || says("no such file") || says("does not exist")):
+		return "does not exist"
+	case err != nil:
+	case says("security; file '" + path + "' is not in or below"):
+		return "is a file outside of the kustomization's directory, which kustomize refuses"
+	case !IsBase(field):
+	case info.IsDir() && bare && KustomizationFile(path) == path:
+		return "has no kustomization.yaml"
+	case !info.IsDir() && component && says("'"+path+"': file is not directory"):
+		return "is a file; components are directories"
+	case !component && says("expected kind != 'Component' for path '"+path+"'"):
+		return "is a component; list it in components"
+	case component && says("expected kind 'Component' for path '"+path+"'"):
+		return "is not a component; list it in resources"
+	}
+	return ""
+}
+
+// FindPlugin returns the first of the generators, transformers, and validators of the kustomization in the file that is configured by an object of the kind;
+// nil if there is none.
+func FindPlugin(read func(path string) ([]byte, error), file, kind string) (found *Named) {
+	data, err := read(file)
+	if err != nil {
+		return nil
+	}
+	all, _ := yaml.Documents(data)
+	for _, document := range all {
+		eachPath(document, func(field string, node *yaml.Node) {
+			if found != nil || !plugins[field] {
+				return
+			}
+			text, path, every := []byte(node.Value), filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(node.Value)), false
+			if !isInline(field, node.Value) {
+				every = KustomizationFile(path) != path // it may make objects of any kind
+				text, _ = read(path)
+			}
+			if every || hasKind(text, kind) {
+				found = &Named{file, node.Line, field, node.Value}
+			}
+		})
+	}
+	return found
+}
+
+// hasKind reports whether one of the documents is an object of the kind.
+func hasKind(data []byte, kind string) bool {
+	all, _ := yaml.Documents(data)
+	for _, document := range all {
+		var object struct{ Kind string }
+		if document.Decode(&object) == nil && object.Kind == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // KustomizationFile returns the kustomization of the folder, or the folder.

@@ -199,6 +199,7 @@ func TestHiddenRoutes(t *testing.T) {
 		"a patch that deletes":      {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, $patch: delete}'}]\n"}, "m/a.yaml: holds routes that no set has"},
 		"a circle":                  {map[string]string{"m/kustomization.yaml": "resources: [a.yaml, ../n]\n", "n/kustomization.yaml": "resources: [../m]\n"}, "cycle"},
 		"a component":               {map[string]string{"m/kustomization.yaml": "kind: Component\nresources: [a.yaml]\n"}, "m/a.yaml: holds routes that no set has"},
+		"a patch of a component":    {map[string]string{"n/kustomization.yaml": "kind: Component\npatches: [{path: b.yaml}]\n", "n/b.yaml": route("b")}, "n/b.yaml: holds routes that no set has; use its component in a kustomization, or list in .gammaguardignore"},
 		"a component that uses":     {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "kind: Component\nresources: [../m]\n"}, ""},
 		"named elsewhere":           {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "resources: [s.yaml]\ncommonAnnotations: {a: ../m}\n", "n/s.yaml": service}, ""},
 		"a template":                {map[string]string{"m/b.yaml": "# {{\n" + route("b") + "---\n{\n"}, "BROKEN"},

@@ -42,6 +42,9 @@ func unbuiltNotices(all []source.Unbuilt, remedy func(build, flag string, folder
 	}
 	for _, u := range all {
 		note(u.Name, u.Kustomizations, "kustomization", "build", "-k")
+		for _, folder := range u.Components {
+			notices = append(notices, report.Notice{Path: filepath.ToSlash(folder), Message: "its component is read as plain files; a kustomization that uses it builds it"})
+		}
 		note(u.Name, u.Charts, "Helm chart", "render", "--helm")
 	}
 	return notices

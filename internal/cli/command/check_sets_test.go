@@ -199,7 +199,7 @@ func TestCheckBrokenComponent(t *testing.T) {
 		"all/kustomization.yaml":    component + "components: [../weight]\n",
 		"prod/kustomization.yaml":   "resources: [../base]\ncomponents: [../all]\n",
 	})
-	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, "weight/kustomization.yaml\n     1  broken   cannot be built: "+why+" (broken-document)\n") {
+	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, "weight/kustomization.yaml\n     3  broken   cannot be built: "+why+" (broken-document)\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -208,6 +208,9 @@ func TestCheckBrokenComponent(t *testing.T) {
 // this disk, or values: then it is reported as not checked, and a strict check fails.
 func TestCheckUnbuilt(t *testing.T) {
 	const chart, notChecked = "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "so its routes are not checked: "
+	const plugin = "{apiVersion: viaduct.ai/v1, kind: ksops, metadata: {name: s, annotations: {config.kubernetes.io/function: 'exec: {path: ./ksops}'}}}\n"
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"
+	const patched = "resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: Namespace}}]\n"
 	for name, test := range map[string]struct {
 		files map[string]string
 		code  int
@@ -220,7 +223,18 @@ func TestCheckUnbuilt(t *testing.T) {
 		"transformer":     {map[string]string{"kustomization.yaml": "transformers: [t.yaml]\n", "t.yaml": "apiVersion: v1\n```\n"}, ExitFindings, "t.yaml\n     2  broken   cannot be built: broken YAML: "},
 		"replacements":    {map[string]string{"kustomization.yaml": "replacements: [{path: r.yaml}]\n", "r.yaml": "- source: {}\n```\n"}, ExitFindings, "r.yaml\n     2  broken   cannot be built: broken YAML: "},
 		"remote base":     {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
-		"inflated chart":  {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
+		"inflated chart":  {map[string]string{"kustomization.yaml": "namePrefix: a\nhelmCharts: [{name: x}]\n"}, ExitClean, notChecked + "kustomization.yaml:2: helmCharts: gammaguard does not inflate a chart in a kustomization; "},
+		"its plugin":      {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "namePrefix: a\ngenerators: [k.yaml]\n", "b/k.yaml": plugin}, ExitClean, notChecked + "b/kustomization.yaml:2: generator ksops is a plugin, which gammaguard does not run; "},
+		"plugin within":   {map[string]string{"kustomization.yaml": "transformers:\n- a.yaml\n- |\n  " + plugin, "a.yaml": "{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: a}, prefix: a}\n"}, ExitClean, notChecked + "kustomization.yaml:3: transformer ksops is a plugin, "},
+		"plugin of many":  {map[string]string{"kustomization.yaml": "validators:\n- c\n", "c/kustomization.yaml": "resources: [k.yaml]\n", "c/k.yaml": plugin}, ExitClean, notChecked + "kustomization.yaml:2: validator ksops is a plugin, "},
+		"no component":    {map[string]string{"a/kustomization.yaml": "components:\n- ../b\n"}, ExitFindings, "a/kustomization.yaml\n     2  broken   cannot be built: components: ../b does not exist (broken-document)\n"},
+		"component file":  {map[string]string{"kustomization.yaml": "components:\n- a.yaml\n", "a.yaml": namespace}, ExitFindings, "2  broken   cannot be built: components: a.yaml is a file; components are directories (broken-document)\n"},
+		"a component":     {map[string]string{"kustomization.yaml": "resources:\n- b\n", "b/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnamePrefix: b\n"}, ExitFindings, "2  broken   cannot be built: resources: b is a component; list it in components (broken-document)\n"},
+		"as a component":  {map[string]string{"kustomization.yaml": "components:\n- b\n", "b/kustomization.yaml": "resources: [a.yaml]\n", "b/a.yaml": namespace}, ExitFindings, "2  broken   cannot be built: components: b is not a component; list it in resources (broken-document)\n"},
+		"file outside":    {map[string]string{"a/kustomization.yaml": "resources:\n- ../a.yaml\n", "a.yaml": namespace}, ExitFindings, "2  broken   cannot be built: resources: ../a.yaml is a file outside of the kustomization's directory, which kustomize refuses (broken-document)\n"},
+		"an operation":    {map[string]string{"kustomization.yaml": patched, "a.yaml": namespace, "p.yaml": "- {op: add, path: /metadata/labels, value: {}}\n- {op: replace, path: /metadata/none/a, value: b}\n"}, ExitFindings, "p.yaml\n     2  broken   cannot be built: replace operation does not apply: "},
+		"no operation":    {map[string]string{"kustomization.yaml": patched, "a.yaml": namespace, "p.yaml": "\n- {op: ad, path: /metadata/labels, value: {}}\n"}, ExitFindings, "p.yaml\n     2  broken   cannot be built: Unexpected kind: ad (broken-document)\n"},
+		"patch of none":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": namespace, "p.yaml": "\n" + strings.ReplaceAll(namespace, "a}", "b}")}, ExitFindings, "p.yaml\n     2  broken   cannot be built: no resource matches strategic merge patch \"Namespace.v1.[noGrp]/b.[noNs]\" (broken-document)\n"},
 		"unknown field":   {map[string]string{"kustomization.yaml": "namePrefix: a-\nresource: [a.yaml]\n"}, ExitFindings, "2  broken   cannot be built: invalid Kustomization: json: unknown field \"resource\" (broken-document)\n"},
 		"no chart":        {map[string]string{"Chart.yaml": "apiVersion: v2\nname: [\n"}, ExitFindings, "Chart.yaml\n     2  broken   cannot be built: broken YAML: "},
 		"chart in it":     {map[string]string{"Chart.yaml": chart, "charts/redis/Chart.yaml": chart, "charts/redis/values.yaml": "a: 'b\n"}, ExitFindings, "charts/redis/values.yaml\n     1  broken   cannot be built: broken YAML: "},

@@ -22,6 +22,8 @@ func TestUnbuilt(t *testing.T) {
 	put(t, "chart/templates/cart.yaml", strings.ReplaceAll(cart, "{name: cart}", "{name: cart, namespace: {{ .Release.Namespace }}}"))
 	put(t, "chart/charts/sub/Chart.yaml", "{apiVersion: v2, name: sub, version: 1.0.0}\n")
 	put(t, "chart/charts/sub/templates/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Release.Name }}}}\n")
+	put(t, "part/patch.yaml", cart)
+	put(t, "part/kustomization.yaml", "{apiVersion: kustomize.config.k8s.io/v1alpha1, kind: Component, patches: [{path: patch.yaml}]}\n")
 	put(t, "plain/cart.yaml", cart)
 	put(t, "crds/kustomization.yaml", "resources: [tcproutes.yaml]\n")
 	put(t, "crds/tcproutes.yaml", definition)
@@ -30,6 +32,7 @@ func TestUnbuilt(t *testing.T) {
 		dev      = "overlays/dev: its kustomization is read as plain files; to build it, use -k overlays/dev\n"
 		overlays = "overlays: 2 kustomizations are read as plain files: overlays/a b, overlays/dev; to build one, name it with -k\n"
 		chart    = "chart: its Helm chart is read as plain files; to render it, use --helm chart\n"
+		part     = "part: its component is read as plain files; a kustomization that uses it builds it\n"
 		lacks    = "error: Service cart is not in the input; add it, or use --cluster; "
 	)
 	for args, want := range map[string]string{
@@ -51,6 +54,10 @@ func TestUnbuilt(t *testing.T) {
 		"trace cart:80 -f base/cart.yaml":                    "note: base: its kustomization is read as plain files; to build it, use -k base\n",
 		"check -f patched/patch.yaml":                        "note: patched: its kustomization is read as plain files; to build it, use -k patched\n",
 		"check -f chart/templates/cart.yaml --fail-on never": "note: " + chart,
+		"check -f chart/templates --fail-on never":           "note: " + chart,
+		"trace cart:80 -f chart/templates":                   "error: " + chart,
+		"check -f part":                                      "note: " + part,
+		"check -f part/patch.yaml":                           "note: " + part,
 		"trace cart:80 -f plain/cart.yaml":                   "",
 		"trace cart:80 -f plain":                             "",
 		"trace cart:80 -f plain --crds crds":                 "",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -247,11 +246,7 @@ func (d *discovery) kustomization(path string) {
 	k := kustomization{folder: path, at: absolute(path)}
 	data, err := d.read(file)
 	if err == nil {
-		var kind struct{ Kind string }
-		if text, err := yaml.ToJSON(data); err == nil {
-			_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
-		}
-		k.component = kind.Kind == "Component"
+		k.component = source.IsComponent(data)
 		err = source.EachPath(data, func(field, name string) { d.uses(&k, field, name) })
 	}
 	d.broken[k.at] = err != nil       // kustomize says what is wrong, where the set is built

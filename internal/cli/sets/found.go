@@ -225,6 +225,10 @@ func (f *Found) reason(h *holder, all *source.Taken) string {
 	case h.template:
 		remedy = addValues("it", f.projected()) + ", or list in " + source.GuardIgnore
 	case h.place != inSight:
+	case f.named[absolute(h.path)] && slices.ContainsFunc(f.makers, func(m maker) bool {
+		return m.component && Below(h.path, m.folder) && !all.Built(f.disk.Resolved(m.file))
+	}):
+		remedy = "use its component in a kustomization, or list in " + source.GuardIgnore // alone, it is no route
 	case managed && !f.named[absolute(h.path)] && (all.Built(f.disk.Resolved(beside)) || !f.projected()):
 		remedy = "add it to resources or patches in " + filepath.Base(beside) + ", " + remedy
 	case !managed && f.projected():

@@ -27,13 +27,13 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		remote := (*build.RemoteError)(nil)
 		failed := (*build.Error)(nil)
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
-		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
-		not := &NotBuilt{error: fmt.Errorf("kustomization %s: %w", folder, err), Why: unquoted(err.Error()), Broken: broken, Remote: needs}
+		not := &NotBuilt{error: fmt.Errorf("kustomization %s: %w", folder, err), Why: unquoted(err.Error()), Remote: needs}
 		switch {
-		case broken:
-			in.locate(not, folder)
 		case remote != nil:
 			not.At, not.Why = report.Place{File: remote.File, Line: remote.Line}, remote.Why()
+		case !needs && !in.notRun(not, folder):
+			not.Broken = true
+			in.locate(not, folder)
 		}
 		return nil, not
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,35 +73,130 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
 }
 
-// locateBelow finds the kustomization that is the cause, below the one in the folder, or that one if kustomize does not know a field of it. It
+// cause returns the folder of the kustomization that is the cause, the one in the folder or one below it, and what kustomize says of it.
+func cause(folder, why string) (at, said string) {
+	found := below.FindStringSubmatch(why)
+	if found == nil {
+		return folder, why
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return folder, why
+	}
+	within, err := filepath.Rel(absolute, found[1])
+	if err != nil {
+		return folder, why
+	}
+	return filepath.Join(folder, within), why[len(found[0]):]
+}
+
+// locateBelow finds the kustomization that is the cause, below the one in the folder, or the patch, or the field that kustomize does not know. It
 // reports whether it did.
 func (in *Input) locateBelow(not *NotBuilt, folder string) bool {
-	at, why := folder, not.Why
-	if found := below.FindStringSubmatch(why); found != nil {
-		absolute, err := filepath.Abs(folder)
-		if err != nil {
-			return false
-		}
-		within, err := filepath.Rel(absolute, found[1])
-		if err != nil {
-			return false
-		}
-		at, why = filepath.Join(folder, within), why[len(found[0]):]
-	}
+	at, why := cause(folder, not.Why)
 	file := build.KustomizationFile(at)
-	field := unknown.FindStringSubmatch(why)
-	if file == at || !in.Files.Inside(file) || at == folder && field == nil {
+	if file == at || !in.Files.Inside(file) {
 		return false
 	}
-	not.At, not.Why = report.Place{File: file, Line: 1}, why
-	if data, err := in.take(file); err == nil && field != nil {
+	place, found := in.failingPatch(file, why)
+	if field := unknown.FindStringSubmatch(why); !found && (at != folder || field != nil) {
+		place, found = report.Place{File: file, Line: 1}, true
+		if field != nil {
+			place.Line = in.line(file, field[1])
+		}
+	}
+	if found {
+		why, _, _ = strings.Cut(why, ": no matches for Id ") // which repeats what is said before
+		not.At, not.Why = place, why
+	}
+	return found
+}
+
+// plugin is how kustomize says that it does not run one, and inflates that it does not inflate a chart.
+var plugin = regexp.MustCompile(`external plugins disabled; unable to load external plugin '(.*)'$`)
+
+const inflates = ": must specify --enable-helm"
+
+// notRun says what the kustomization in the folder needs that gammaguard never runs, a plugin or Helm, and where it does. It
+// reports whether that is why it is not built.
+func (in *Input) notRun(not *NotBuilt, folder string) bool {
+	at, why := cause(folder, not.Why)
+	file := build.KustomizationFile(at)
+	inside := file != at && in.Files.Inside(file)
+	found := plugin.FindStringSubmatch(why)
+	switch {
+	case found != nil:
+		as := "plugin"
+		if inside {
+			not.At = report.Place{File: file, Line: 1}
+			if named := build.FindPlugin(in.Disk.Read, file, found[1]); named != nil {
+				not.At.Line, as = named.Line, strings.TrimSuffix(named.Field, "s")
+			}
+		}
+		not.Why = fmt.Sprintf("%s %s is a plugin, which gammaguard does not run; check what kustomize builds with -f -", as, found[1])
+	case strings.HasSuffix(why, inflates):
+		if inside {
+			not.At = report.Place{File: file, Line: max(in.line(file, "helmCharts"), in.line(file, "helmChartInflationGenerator"))}
+		}
+		not.Why = "helmCharts: gammaguard does not inflate a chart in a kustomization; check what kustomize builds with -f -"
+	default:
+		return false
+	}
+	not.error = fmt.Errorf("kustomization %s: %s", folder, not.Why)
+	if not.At != (report.Place{}) {
+		not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+	}
+	return true
+}
+
+// line returns the line of the only field of that name in the file, and 1 otherwise: of several, it may be any.
+func (in *Input) line(file, field string) int {
+	if data, err := in.take(file); err == nil {
 		if documents, err := yaml.Documents(data); err == nil {
-			if lines := keys(documents, field[1]); len(lines) == 1 { // of several, it may be any
-				not.At.Line = lines[0]
+			if lines := keys(documents, field); len(lines) == 1 {
+				return lines[0]
 			}
 		}
 	}
-	return true
+	return 1
+}
+
+// unmatched is how kustomize names a strategic merge patch that no object matches: its kind, its name, and its namespace.
+var unmatched = regexp.MustCompile(`no resource matches strategic merge patch "([^."]+)\.[^/"]*/([^"]+)\.([^."]+)"`)
+
+// failingPatch returns the place of the only patch, or operation, of the kustomization in the file that kustomize may speak of.
+func (in *Input) failingPatch(file, why string) (place report.Place, found bool) {
+	object := unmatched.FindStringSubmatch(why)
+	words := strings.FieldsFunc(why, func(r rune) bool { return strings.ContainsRune(" :'\"", r) })
+	_, kind, unexpected := strings.Cut(why, "Unexpected kind: ")
+	add := func(at report.Place) bool {
+		again := found
+		place, found = at, true
+		return !again
+	}
+	for _, p := range in.ownPatches(file, in.patching(file)) {
+		switch {
+		case p.merge != nil && object != nil:
+			key := &p.merge.Key
+			if key.Kind == object[1] && key.Name == object[2] && cmp.Or(key.Namespace, "[noNs]") == object[3] &&
+				!add(report.Place{File: p.file, Line: p.line - 1 + p.merge.Line("")}) {
+				return report.Place{}, false
+			}
+		case p.merge == nil && object == nil:
+			for _, operation := range p.operations.Content[0].Content {
+				var fields struct{ Op, Path, From string }
+				if operation.Decode(&fields) != nil {
+					continue
+				}
+				fails := slices.Contains(words, fields.Op) || fields.Op == "test" && slices.Contains(words, "testing")
+				fails = fails && (slices.Contains(words, fields.Path) || fields.From != "" && slices.Contains(words, fields.From))
+				if (fails || unexpected && kind == fields.Op) && !add(report.Place{File: p.file, Line: p.line - 1 + operation.Line}) {
+					return report.Place{}, false
+				}
+			}
+		}
+	}
+	return place, found
 }
 
 // unknown is how kustomize names a field that it does not know.

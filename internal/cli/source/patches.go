@@ -25,6 +25,20 @@ type patch struct {
 	operations yaml.Node
 }
 
+// patching is what of a kustomization says which patches there are.
+type patching struct {
+	Resources, Bases, Components []string
+	Patches                      []targeted
+	PatchesJSON6902              []targeted  `yaml:"patchesJson6902"`
+	PatchesStrategicMerge        []yaml.Node `yaml:"patchesStrategicMerge"`
+}
+
+type targeted struct {
+	Path   string
+	Patch  yaml.Node
+	Target struct{ Kind, Name string }
+}
+
 // patchesOf returns the patches that the kustomization in the folder names, and those that
 // the kustomizations below do, in the order in which they are applied. It looks at none of
 // those that were seen before: with links in the paths, they may lead back to each other. What
@@ -36,27 +50,28 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 	}
 	seen[file] = true
 	folder = build.Real(folder) // as kustomize does, before paths in it are followed
-	data, err := in.take(file)
-	type targeted struct {
-		Path   string
-		Patch  yaml.Node
-		Target struct{ Kind, Name string }
-	}
-	var k struct {
-		Resources, Bases, Components []string
-		Patches                      []targeted
-		PatchesJSON6902              []targeted  `yaml:"patchesJson6902"`
-		PatchesStrategicMerge        []yaml.Node `yaml:"patchesStrategicMerge"`
-	}
-	if err != nil || yaml.Unmarshal(data, &k) != nil {
-		return nil // kustomize says what is wrong
-	}
+	k := in.patching(file)
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		if path := filepath.Join(folder, filepath.FromSlash(below)); build.KustomizationFile(path) != path {
 			all = append(all, in.patchesOf(path, seen)...)
 		}
 	}
+	return append(all, in.ownPatches(file, k)...)
+}
+
+// patching reads it from the file; nothing if that cannot be read.
+func (in *Input) patching(file string) (k patching) {
+	data, err := in.take(file)
+	if err != nil || yaml.Unmarshal(data, &k) != nil {
+		return patching{} // kustomize says what is wrong
+	}
+	return k
+}
+
+// ownPatches returns the patches that the kustomization in the file names.
+func (in *Input) ownPatches(file string, k patching) (all []patch) {
+	folder := build.Real(filepath.Dir(file))
 	for _, p := range slices.Concat(k.Patches, k.PatchesJSON6902) {
 		if p.Path != "" {
 			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target.Kind, p.Target.Name)...)

@@ -15,6 +15,8 @@ import (
 type Unbuilt struct {
 	Name                   string
 	Kustomizations, Charts []string
+	// Components are the folders of components, where there is no kustomization that can be built by itself.
+	Components []string
 	// isChart has the charts, by their absolute paths.
 	isChart map[string]bool
 }
@@ -24,26 +26,49 @@ func (in *Input) Unbuilt(names []string) []Unbuilt {
 	if in.taken != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool {
+	all := slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool {
 		return len(u.Kustomizations)+len(u.Charts) == 0 || !slices.Contains(names, u.Name)
 	})
+	for i := range all {
+		all[i].split(in.Disk.Read)
+	}
+	return all
 }
 
-// Around returns the kustomizations that use a file among the names, and the charts that one is in, with the file as the name: the closest
-// kustomization above it, as far as the root of the repository. It is nothing for a set.
+// split tells the components from the kustomizations that can be built by themselves.
+func (u *Unbuilt) split(read func(string) ([]byte, error)) {
+	var whole, components []string
+	for _, folder := range u.Kustomizations {
+		if data, err := read(build.KustomizationFile(folder)); err == nil && IsComponent(data) {
+			components = append(components, folder)
+		} else {
+			whole = append(whole, folder)
+		}
+	}
+	if u.Kustomizations = whole; len(whole) == 0 {
+		u.Components = components
+	}
+}
+
+// Around returns the kustomizations that use a file among the names, and the charts that a file or a folder is in, with it as the name: the closest
+// kustomization above it, as far as the root of the repository. It is nothing for a set, and for a folder that Unbuilt returns.
 func (in *Input) Around(names []string) (all []Unbuilt) {
 	for _, name := range names {
 		info, err := os.Stat(name)
-		if in.taken != nil || name == Stdin || err != nil || info.IsDir() || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name)) {
+		if in.taken != nil || name == Stdin || err != nil || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name)) ||
+			len(in.Unbuilt([]string{name})) > 0 {
 			continue
 		}
 		around := Unbuilt{Name: name}
 		if chart := outermost(name); chart != name {
 			around.see(filepath.Join(chart, ChartFile))
+		} else if info.IsDir() {
+			continue
 		} else if folder := in.user(name); folder != "" {
 			around.see(build.KustomizationFile(folder))
+			around.split(in.Disk.Read)
 		}
-		if len(around.Kustomizations)+len(around.Charts) > 0 {
+		if len(around.Kustomizations)+len(around.Components)+len(around.Charts) > 0 {
 			all = append(all, around)
 		}
 	}

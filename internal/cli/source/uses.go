@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,6 +71,15 @@ func Kustomization(data []byte) (*yaml.Node, error) {
 	}
 	root := &yaml.Node{}
 	return root, yaml.Unmarshal(data, root)
+}
+
+// IsComponent reports whether a kustomization is a component, which is built by those that use it alone.
+func IsComponent(kustomization []byte) bool {
+	var kind struct{ Kind string }
+	if text, err := yaml.ToJSON(kustomization); err == nil {
+		_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
+	}
+	return kind.Kind == "Component"
 }
 
 // Uses returns the files that a kustomization uses, and those that the kustomizations below it do.
