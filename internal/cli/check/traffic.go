@@ -220,7 +220,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 		return nil, err
 	}
 	for _, u := range after.unbuilt { // as plain files, patches may replace what they patch
-		difference.NotCompared += len(u.Kustomizations) + len(u.Charts)
+		difference.NotCompared += len(u.Kustomizations) + len(u.Components) + len(u.Charts)
 	}
 	findings := reports[1].Since(reports[0], edited)
 	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited), after.reweighted(before)), rejected
