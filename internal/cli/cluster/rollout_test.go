@@ -89,5 +89,5 @@ func TestInstalledRollout(t *testing.T) {
 	kubectl(t, "", "create", "secret", "generic", "cert", "-n", "rolled")
 	kubectl(t, "", "patch", "deployment", "-n", "rolled", "guard", "--type=json", "-p", `[{"op": "replace", "path": "/spec/template/spec/volumes/0/configMap/name", "value": "typo"}]`)
 	installed("a field that does not exist", cluster.Fail,
-		`2 of 2 replicas are ready; image guard:v9; certificates from gammaguard; the configuration cannot be read: ConfigMap rolled/typo: guard.yaml: unknown field "grants.contct"`)
+		`2 of 2 replicas are ready; image guard:v9; certificates from gammaguard; the configuration cannot be read: ConfigMap rolled/typo: guard.yaml: unknown field "grants.contct"; did you mean "contact"?`)
 }
