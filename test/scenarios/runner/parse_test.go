@@ -24,8 +24,8 @@ func TestMistakes(t *testing.T) {
 			`s.txtar:6: file "expect.yaml": its name must end in one of [config.yaml cluster.yaml apply.yaml delete.yaml want.yaml]`,
 		},
 		"configuration": {
-			"title\n-- config.yaml --\nmood: strict\n-- want.yaml --\nstatus: []\n",
-			`s.txtar:3: configuration: unknown field "mood"`,
+			"title\n-- config.yaml --\nmodes: strict\n-- want.yaml --\nstatus: []\n",
+			`s.txtar:3: configuration: unknown field "modes"; did you mean "mode"?`,
 		},
 		"two configurations": {
 			"title\n-- config.yaml --\n{}\n-- 2/config.yaml --\n{}\n-- want.yaml --\nstatus: []\n",
