@@ -144,8 +144,7 @@ func (e *examples) besideOthers(i int, found []string) {
 
 // besidePrefixes finds what an expression has beyond the prefixes, and what in each, beyond those that are narrower, and beyond other expressions.
 func (e *examples) besidePrefixes(expression *condition) {
-	path := e.apart([]*condition{expression}, nil, "")
-	e.add(path)
+	e.add(e.apart([]*condition{expression}, nil, ""))
 	var literal string // begins all that it matches
 	if expression.anywhere != nil {
 		literal, _ = expression.anywhere.LiteralPrefix()
@@ -173,7 +172,7 @@ func (e *examples) others(path string, prefix, but *condition) (others []*condit
 	return others
 }
 
-// standIn finds a path that stands for a prefix, if it meets an expression as it is that others in the prefix do not.
+// standIn finds a path that stands for a prefix, if the plainest one meets an expression that others in the prefix do not meet.
 func (e *examples) standIn(prefix *condition) {
 	path := e.standsFor(prefix.Text)
 	if others := e.others(path, prefix, nil); len(others) > 0 {

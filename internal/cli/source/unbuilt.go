@@ -15,7 +15,7 @@ import (
 type Unbuilt struct {
 	Name                   string
 	Kustomizations, Charts []string
-	// Components are the folders of components, where there is no kustomization that can be built by itself.
+	// Components are the directories of components, if none of the others has a kustomization that can be built by itself.
 	Components []string
 	// isChart has the charts, by their absolute paths.
 	isChart map[string]bool
