@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -76,6 +77,25 @@ func (s *Set) ServicesNamed(kind, name string) []mesh.ServiceKey {
 	}
 	slices.SortFunc(keys, func(a, b mesh.ServiceKey) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return keys
+}
+
+// NearestService returns the Service, or ServiceImport, of the set that is probably meant by a key that it lacks: that with a similar
+// name in the namespace, or in any if it is empty, or with the same name in a namespace of a similar name.
+func (s *Set) NearestService(key mesh.ServiceKey) (near mesh.ServiceKey, ok bool) {
+	names, namespaces := map[string]mesh.ServiceKey{}, map[string]mesh.ServiceKey{}
+	for k := range s.services {
+		switch {
+		case k.Kind != key.Kind:
+		case key.Namespace == "" || k.Namespace == key.Namespace:
+			names[k.Name] = k
+		case k.Name == key.Name:
+			namespaces[k.Namespace] = k
+		}
+	}
+	if near, ok = names[mesh.Nearest(key.Name, slices.Sorted(maps.Keys(names)))]; !ok {
+		near, ok = namespaces[mesh.Nearest(key.Namespace, slices.Sorted(maps.Keys(namespaces)))]
+	}
+	return near, ok
 }
 
 // endpoints answers whether the Service has any. Of a ServiceImport that is unknown:

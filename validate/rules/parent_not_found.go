@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -77,7 +78,7 @@ func checkOtherParent(p *validate.Pass, index int) {
 		f.Problem, f.Remedy = fmt.Sprintf("the API server does not serve kind %s in group %q", key.Kind, key.Group), remedy
 		p.Report(f)
 	}
-	if (key.Group == "" || key.Group == mesh.GatewayGroup) && mesh.Nearest(key.Kind, []string{mesh.ServiceKind}) != "" {
+	if (key.Group == "" || key.Group == mesh.GatewayGroup) && (mesh.Nearest(key.Kind, []string{mesh.ServiceKind}) != "" || strings.EqualFold(key.Kind, "svc")) {
 		notServed(`did you mean Service in group ""?`) // no API server does
 		return
 	}

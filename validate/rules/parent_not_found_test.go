@@ -10,10 +10,11 @@ func TestParentNotFound(t *testing.T) {
 	testRule(t, parentNotFound(), []ruleCase{
 		{name: "a kind of which nothing is known", spec: on(`{group: acme.example, kind: Cell, name: a}`)},
 		{
-			name: "a misspelled kind, which no API server serves", spec: on(`{group: "", kind: Services, name: cart}`, `{kind: Servce, name: cart}`, `{group: "", kind: Pod, name: cart}`, `{group: acme.example, kind: Services, name: cart}`),
+			name: "a misspelled kind, which no API server serves", spec: on(`{group: "", kind: Services, name: cart}`, `{kind: Servce, name: cart}`, `{group: "", kind: svc, name: cart}`, `{group: "", kind: Pod, name: cart}`, `{group: acme.example, kind: Services, name: cart}`),
 			want: []string{
 				`NotFound spec.parentRefs[0].kind "Services": the API server does not serve kind Services in group ""; did you mean Service in group ""?`,
 				`NotFound spec.parentRefs[1].kind "Servce": the API server does not serve kind Servce in group "gateway.networking.k8s.io"; did you mean Service in group ""?`,
+				`NotFound spec.parentRefs[2].kind "svc": the API server does not serve kind svc in group ""; did you mean Service in group ""?`,
 			},
 		},
 		{

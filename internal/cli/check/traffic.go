@@ -269,7 +269,7 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 		switch len(found) {
 		case 0:
-			return t.options.lacks(key.Kind + " " + key.Name)
+			return t.lacks(*key, key.Kind+" "+key.Name)
 		case 1:
 			*key = found[0]
 		default:
@@ -281,6 +281,15 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 	}
 	return nil
+}
+
+// lacks is the error that a Service is not in the input, with that which is probably meant.
+func (t *Traffic) lacks(key mesh.ServiceKey, written string) error {
+	err := t.options.lacks(written)
+	if near, ok := t.world.files.NearestService(key); ok && !t.options.Earlier {
+		err = fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return err
 }
 
 // lacks is the error that an object is not in the input, nor to be seen in the cluster.
@@ -313,7 +322,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
 			}
 		}
-		err := t.options.lacks(key.String())
+		err := t.lacks(*key, key.String())
 		if assume && t.options.Cluster == nil { // what diff shows of the version without routes
 			why := "no route of the input has it as a parent, so requests reach the Service itself, if it exists"
 			if left := t.leftOutOn(*key); len(left) > 0 {
