@@ -93,6 +93,9 @@ func (c *ServiceChange) loss(b *Binding) string {
 		if ref.Port == 0 && ref.SectionName == "" {
 			return "has this Service as a parent, which would have no port"
 		}
+		if ref.Port != 0 && ref.SectionName != "" {
+			return fmt.Sprintf("selects port %d named %s, which this change removes", ref.Port, ref.SectionName)
+		}
 		return fmt.Sprintf("selects port %s, which this change removes", cmp.Or(ref.SectionName, strconv.Itoa(int(ref.Port))))
 	}
 	return "has this Service as a parent"

@@ -30,6 +30,8 @@ const attachedCluster = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: named, namespace: shop, creationTimestamp: "2026-01-02T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, name: cart, sectionName: grpc}]}}
 ---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: numbered, namespace: shop, creationTimestamp: "2026-01-02T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 91, sectionName: admin}]}}
+---
 {apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: never, namespace: shop, creationTimestamp: "2026-01-03T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 79}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: visitor, namespace: web, creationTimestamp: "2026-01-04T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart}]}}
@@ -62,10 +64,14 @@ func TestServices(t *testing.T) {
 	}{
 		{"a port goes", "shop", both, grpc, []string{"HTTPRoute shop/cart selects port 80, which this change removes"}},
 		{"a named port goes", "shop", both, http, []string{"GRPCRoute shop/named selects port grpc, which this change removes"}},
+		{"a named port has another number", "shop", "{ports: [{port: 80}, {port: 91, name: admin}]}", "{ports: [{port: 80}, {port: 92, name: admin}]}", []string{
+			"GRPCRoute shop/numbered selects port 91 named admin, which this change removes",
+		}},
 		{"a port comes", "shop", http, both, nil},
 		{"another protocol", "shop", http, "{ports: [{port: 80, protocol: UDP}]}", []string{"HTTPRoute shop/cart selects TCP ports, of which this change leaves none", others}},
 		{"an alias", "shop", both, "{type: ExternalName, externalName: a.test}", []string{
 			"spec.type: GRPCRoute shop/named has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name)",
+			"spec.type: GRPCRoute shop/numbered has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name)",
 			"spec.type: HTTPRoute shop/cart has this Service as a parent and a backend, which cannot be of type ExternalName; change the route first (service-becomes-external-name)",
 			"spec.type: TCPRoute shop/never has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name)", others,
 		}},
