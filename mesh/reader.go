@@ -1,6 +1,9 @@
 package mesh
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Why a Reader has no answer. Any other error means that the read failed,
 // and nothing may be concluded from it.
@@ -50,8 +53,11 @@ func FindNamespace(reader Reader, name string) (*Namespace, error) {
 	return answer.Namespace, answer.Err
 }
 
-// FindService returns a Service or a ServiceImport.
+// FindService returns a Service or a ServiceImport. A Service whose name is a host cannot exist: its name is a DNS label.
 func FindService(reader Reader, key ServiceKey) (*Service, error) {
+	if key.Kind == ServiceKind && strings.Contains(key.Name, ".") {
+		return nil, ErrNotFound
+	}
 	answer := reader.Do(Read{Kind: ReadService, Service: key})
 	return answer.Service, answer.Err
 }

@@ -27,7 +27,7 @@ func checkBackendNotFound(p *validate.Pass, backend *validate.BackendService) {
 	f := notFound(backend.Key, err, validate.Finding{
 		Field:  backend.Path() + ".name",
 		Value:  backend.Ref.Name,
-		Remedy: "create it, or correct the reference" + forgottenNamespace(backend.Ref.Namespace, "backendRef"),
+		Remedy: correction("create it", backend.Key, backend.Ref.Namespace, "backendRef"),
 	})
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):

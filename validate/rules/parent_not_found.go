@@ -33,17 +33,20 @@ func describeParentNotFound(_ *validate.Policy, parent *validate.Parent) validat
 	return notFound(parent.Key, parent.Missing, validate.Finding{
 		Field:  parent.Path("name"),
 		Value:  parent.Ref.Name,
-		Remedy: "create it first, or correct the reference" + forgottenNamespace(parent.Ref.Namespace, "parentRef"),
+		Remedy: correction("create it first", parent.Key, parent.Ref.Namespace, "parentRef"),
 	})
 }
 
-// forgottenNamespace says how to refer to a Service elsewhere, where the reference has no namespace. It is the same whatever
-// exists.
-func forgottenNamespace(namespace, in string) string {
-	if namespace != "" {
-		return ""
+// correction says how to refer to the Service that is meant: one whose host is written as its name, or one elsewhere, where the
+// reference has no namespace. It is the same whatever exists.
+func correction(create string, key mesh.ServiceKey, namespace, in string) string {
+	if key.Kind == mesh.ServiceKind && strings.Contains(key.Name, ".") {
+		return "of a host, name is the first part, and namespace the second"
 	}
-	return "; for a Service elsewhere, set namespace in the " + in
+	if namespace != "" {
+		return create + ", or correct the reference"
+	}
+	return create + ", or correct the reference; for a Service elsewhere, set namespace in the " + in
 }
 
 // notFound completes the finding that a Service or ServiceImport does not exist or,

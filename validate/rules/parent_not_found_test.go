@@ -27,11 +27,12 @@ func TestParentNotFound(t *testing.T) {
 		},
 		{name: "found", spec: on(service("cart"), serviceImport("cards"))},
 		{
-			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),
+			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop"), service("cart.x")),
 			want: []string{
 				`NotFound spec.parentRefs[0].name "cart": Service faces/cart does not exist; create it first, or correct the reference; for a Service elsewhere, set namespace in the parentRef`,
 				`NotFound spec.parentRefs[1].name "cart": Service lab/cart does not exist; create it first, or correct the reference`,
 				`NotFound spec.parentRefs[2].name "cart": ServiceImport shop/cart does not exist; create it first, or correct the reference`,
+				`NotFound spec.parentRefs[3].name "cart.x": Service faces/cart.x does not exist; of a host, name is the first part, and namespace the second`,
 			},
 		},
 	})

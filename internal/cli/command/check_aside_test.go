@@ -51,3 +51,27 @@ func TestIgnoredInNamedSets(t *testing.T) {
 		}
 	}
 }
+
+// TestIgnoredFileOfSet: a pattern for the file that makes a directory a kustomization or a chart is one for the directory; for another file of
+// these, it has no effect, which is noted.
+func TestIgnoredFileOfSet(t *testing.T) {
+	deployed(t)
+	for pattern, want := range map[string]string{
+		"prod/kustomization.yaml": "", "prod/*": "", "prod/": "",
+		"chart/Chart.yaml": "ignores 1 file that may hold routes: chart/templates/pay.yaml\n",
+		"base/cart.yaml":    "has no effect on base/cart.yaml: a kustomization or a chart uses it; to ignore that, name its directory\n",
+		"chart/templates/": "has no effect on chart/templates/pay.yaml: a kustomization or a chart uses it; to ignore that, name its directory\n",
+	} {
+		put(t, ".gammaguardignore", pattern)
+		got := run(t, "", "check", "--complete=false")
+		if kind := "chart chart:"; strings.Contains(got.stdout, kind) == (pattern == "chart/Chart.yaml") {
+			t.Errorf("%s: %+v", pattern, got)
+		}
+		if kind := "kustomization prod:"; strings.Contains(got.stdout, kind) == strings.HasPrefix(pattern, "prod/") {
+			t.Errorf("%s: %+v", pattern, got)
+		}
+		if !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "has no effect") != strings.HasPrefix(want, "has no effect") {
+			t.Errorf("%s: want %q in %+v", pattern, want, got)
+		}
+	}
+}

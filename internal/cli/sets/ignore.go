@@ -80,6 +80,9 @@ func (d *discovery) ignored(path string, isDir bool) (place, ignorePattern) {
 	patterns := d.ignoresOf(filepath.Dir(path))
 	passed := isDir && PassedOver(filepath.Base(path))
 	if !passed && !d.match(patterns, path, isDir) {
+		if by, own := d.without(path); isDir && own {
+			return leftAside, by
+		}
 		return inSight, ignorePattern{}
 	}
 	by, own := d.matchOwn(patterns, path, isDir)
@@ -90,6 +93,17 @@ func (d *discovery) ignored(path string, isDir bool) (place, ignorePattern) {
 		return passedOver, by
 	}
 	return ignoredByGit, by
+}
+
+// without reports whether a pattern of ours names the file that makes the folder a kustomization or a chart: without it, the other
+// files there are none.
+func (d *discovery) without(folder string) (by ignorePattern, own bool) {
+	for _, file := range []string{filepath.Join(folder, source.ChartFile), build.KustomizationFile(folder)} {
+		if by, own = d.matchOwn(d.ignoresOf(folder), file, false); own && file != folder && source.IsFile(file) {
+			return by, true
+		}
+	}
+	return by, false
 }
 
 // ignoresOf returns the patterns that hold in the folder: its own after those of the
