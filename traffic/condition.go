@@ -28,6 +28,16 @@ func newCondition(in mesh.Condition) condition {
 	return c
 }
 
+// literally returns a condition on the only text that a regular expression matches, if it is such an expression; else itself.
+func (c *condition) literally() *condition {
+	if c.anywhere != nil {
+		if text, whole := c.anywhere.LiteralPrefix(); whole {
+			return &condition{Condition: mesh.Condition{Subject: c.Subject, Type: mesh.Exact, Text: text}}
+		}
+	}
+	return c
+}
+
 // holds reports whether a value that is there meets the condition. An expression
 // that cannot be read holds for its own text alone.
 func (c *condition) holds(value string) bool {

@@ -243,7 +243,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			d.out.Expressions = append(d.out.Expressions, unclear)
 		}
 	}
-	if c.differs || c.otherPaths() {
+	if c.differs || c.otherExamples() {
 		c.approximate()
 	}
 	d.out.Unchanged += c.unchanged

@@ -21,6 +21,17 @@ const (
 // aPath is what the path of a request looks like.
 var aPath = newCondition(mesh.Condition{Type: mesh.RegularExpression, Text: `/[^?#\s[:cntrl:]]*`})
 
+// aServiceName and aMethodName are what those of a gRPC request look like.
+var (
+	aServiceName = aName(mesh.GRPCServiceDimension)
+	aMethodName  = aName(mesh.GRPCMethodDimension)
+)
+
+func aName(of mesh.Dimension) *condition {
+	c := newCondition(mesh.Condition{Subject: mesh.Subject{Dimension: of}, Type: mesh.RegularExpression, Text: `[^/?#\s[:cntrl:]]+`})
+	return &c
+}
+
 // example returns a value that meets the condition, and "" where none is found.
 func (c *condition) example() string {
 	budget := maxSearch

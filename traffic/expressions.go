@@ -62,8 +62,13 @@ func (c *comparer) tells(a, b *condition) bool {
 
 // valuesOf returns what a value must meet, to be one of a request that meets the condition.
 func valuesOf(c *condition) []*condition {
-	if c.Dimension == mesh.PathDimension && (c.whole != nil || c.Type == mesh.PathPrefix) {
+	switch {
+	case c.Dimension == mesh.PathDimension && (c.whole != nil || c.Type == mesh.PathPrefix):
 		return []*condition{c, &aPath}
+	case c.whole != nil && c.Dimension == mesh.GRPCServiceDimension:
+		return []*condition{c, aServiceName}
+	case c.whole != nil && c.Dimension == mesh.GRPCMethodDimension:
+		return []*condition{c, aMethodName}
 	}
 	return []*condition{c}
 }
@@ -83,14 +88,17 @@ func (s *side) expressions() func(yield func(*entry) bool) {
 	}
 }
 
-// otherPaths reports whether the versions have other regular expressions on paths: whatever the examples say, there may be a change.
-func (c *comparer) otherPaths() bool {
+// otherExamples reports whether the versions have other regular expressions on paths, or on services or methods of gRPC: whatever the examples of
+// these say, there may be a change.
+func (c *comparer) otherExamples() bool {
 	var on [2]set
 	for i := range c.sides {
 		on[i] = set{}
 		for e := range c.sides[i].expressions() {
 			for j := range e.conditions {
-				if condition := &e.conditions[j]; condition.Type == mesh.RegularExpression && condition.Dimension == mesh.PathDimension {
+				switch condition := &e.conditions[j]; {
+				case condition.Type != mesh.RegularExpression:
+				case slices.Contains([]mesh.Dimension{mesh.PathDimension, mesh.GRPCServiceDimension, mesh.GRPCMethodDimension}, condition.Dimension):
 					on[i][condition.Text] = true
 				}
 			}

@@ -126,6 +126,55 @@ func TestDiffOfPrefixAndExpression(t *testing.T) {
 	}
 }
 
+// TestDiffOfCalls: expressions on the service and the method of a gRPC request are compared by what each of them has beyond the other, and by names that
+// are matched as a whole.
+func TestDiffOfCalls(t *testing.T) {
+	const note = "note: regular expressions of GRPCRoute shop/re are compared"
+	route := func(match string) string {
+		return object("GRPCRoute shop/re", onCart+`, rules: [{matches: [{method: {`+match+`}}], `+toV2+`}, {`+toV1+`}]`)
+	}
+	regular := func(service, method string) string {
+		return route("type: RegularExpression, service: '" + service + "', method: '" + method + "'")
+	}
+	exact := route("service: a.B, method: Get")
+	for _, test := range []struct {
+		before, after string
+		want          []string
+	}{
+		{regular(`a[.]B`, "Get"), regular(`a[.]B`, "Get|List"), []string{"grpc a.B/~ Get|List such as a.B/List (except grpc a.B/Get)"}},
+		{regular("a[.]B", "Get"), regular("a[.]B", "Get|Getter"), []string{"grpc a.B/~ Get|Getter such as a.B/Getter (except grpc a.B/Get)"}},
+		{regular("a[.]B", "Get"), regular("a[.]B", "Get.*"), []string{"grpc a.B/~ Get.* such as a.B/Geta (except grpc a.B/Get)"}},
+		{regular("a[.]B", "Get.*"), regular("a[.]B", "(Get|List).*"), []string{"grpc a.B/~ (Get|List).* such as a.B/List (except grpc a.B/~ Get.*)"}},
+		{regular("a[.]B", "Get"), regular("a[.]B|a[.]C", "Get"), []string{"grpc ~ a[.]B|a[.]C/Get such as a.C/Get (except grpc a.B/Get)"}},
+		{exact, regular("a[.]B", "Get|List"), []string{"grpc a.B/~ Get|List such as a.B/List (except grpc a.B/Get)"}},
+		{exact, route("type: RegularExpression, service: a.B, method: Get|List"), []string{
+			"grpc ~ a.B/~ Get|List such as aaB/Get (except grpc a.B/Get)", "grpc a.B/~ Get|List such as a.B/List (except grpc a.B/Get)",
+		}},
+		{route("method: Get"), route("type: RegularExpression, method: Get|List"), []string{"grpc */~ Get|List such as x/List (except grpc */Get)"}},
+		{route("service: a.B"), route("type: RegularExpression, service: 'a[.].*'"), []string{"grpc ~ a[.].*/* such as a./x (except grpc a.B/*)"}},
+		{exact, regular("a[.]B", "G(et)"), nil}, // the same
+	} {
+		for _, back := range []bool{false, true} {
+			before, after := test.before, test.after
+			if back {
+				before, after = after, before
+			}
+			got, err := Diff(newTable(t, Options{}, before), newTable(t, Options{}, after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Changes() != len(test.want) || !strings.Contains(got.String(), note) {
+				t.Errorf("%s -> %s: %s", before, after, got)
+			}
+			for _, row := range test.want {
+				if !strings.Contains(got.String(), row+"  ") {
+					t.Errorf("%s -> %s: want %s, got %s", before, after, row, got)
+				}
+			}
+		}
+	}
+}
+
 // TestExampleOfSeveral: an example meets all of some expressions, and none of others, if there is one.
 func TestExampleOfSeveral(t *testing.T) {
 	for _, test := range []struct {

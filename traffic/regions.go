@@ -9,19 +9,19 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// findExamples finds paths that stand for the regular expressions on paths: one for each; one for what two have in common, and
+// findExamples finds paths, or names, that stand for the regular expressions on them: one for each; one for what two have in common, and
 // for what each of the two has beyond the other; one for what an expression has beyond all others; and one for what it has in each prefix, and
 // beyond all prefixes.
-func (c *comparer) findExamples(t *texts) {
+func (c *comparer) findExamples(t *looked) {
 	if len(t.expressions) == 0 {
 		return
 	}
-	e := examples{texts: t, budget: c.searches / 2, all: map[[2]*condition]bool{}} // the other half is for the values of headers
+	e := examples{looked: t, budget: c.searches / 2, all: map[[2]*condition]bool{}} // the other half is for the values of headers
 	c.searches -= e.budget
 	defer func() { c.searches += e.budget }()
-	for _, path := range slices.Sorted(maps.Keys(t.paths)) {
+	for _, path := range slices.Sorted(maps.Keys(t.texts)) {
 		if prefix, is := strings.CutSuffix(path, "*"); !is {
-			e.exact = append(e.exact, pathCondition(mesh.Exact, path))
+			e.exact = append(e.exact, &condition{Condition: mesh.Condition{Subject: t.any.Subject, Type: mesh.Exact, Text: path}})
 		} else if prefix != "" {
 			e.prefixes = append(e.prefixes, pathCondition(mesh.PathPrefix, prefix))
 		}
@@ -42,9 +42,9 @@ func (c *comparer) findExamples(t *texts) {
 	for _, r := range e.regions {
 		e.name(r)
 	}
-	e.standIn(pathCondition(mesh.PathPrefix, ""))
+	e.standIn(t.any, "")
 	for _, prefix := range e.prefixes {
-		e.standIn(prefix)
+		e.standIn(prefix, prefix.Text)
 	}
 }
 
@@ -54,7 +54,7 @@ func pathCondition(kind mesh.MatchType, path string) *condition {
 
 // examples is the search for such paths.
 type examples struct {
-	*texts
+	*looked
 	// exact and prefixes are the other conditions on paths.
 	exact, prefixes []*condition
 	// budget counts down the steps of searches.
@@ -73,7 +73,7 @@ func (e *examples) find(these, others []*condition) (path string, none bool) {
 	}
 	path, all := example(values, others, &e.budget)
 	none = all && path == ""
-	if e.paths[path] && e.examples[path] == nil { // that of an exact match
+	if e.texts[path] && e.examples[path] == nil { // that of an exact match
 		path, _ = example(values, slices.Concat(others, e.exact), &e.budget)
 	}
 	return path, none
@@ -90,7 +90,7 @@ func (e *examples) within(a, b *condition) bool {
 
 // add adds the region of a path, unless it is there, or is that of a prefix as a whole.
 func (e *examples) add(path string) {
-	if path == "" || e.paths[path] {
+	if path == "" || e.texts[path] {
 		return
 	}
 	added := &region{path: path, meets: e.met(path), prefix: e.narrowest(path)}
@@ -99,13 +99,13 @@ func (e *examples) add(path string) {
 	}
 	if !slices.ContainsFunc(e.regions, func(r *region) bool { return slices.Equal(r.meets, added.meets) && r.prefix == added.prefix }) {
 		e.regions = append(e.regions, added)
-		e.paths[path], e.examples[path] = true, added
+		e.texts[path], e.examples[path] = true, added
 	}
 }
 
 // covers reports whether all paths of the prefix meet the expression.
 func (e *examples) covers(prefix, expression *condition) bool {
-	return expression.holds(prefix.Text) && e.within(prefix, expression)
+	return (prefix == e.any || expression.holds(prefix.Text)) && e.within(prefix, expression)
 }
 
 // narrowest returns the longest prefix that holds for the path, or nil.
@@ -173,11 +173,11 @@ func (e *examples) others(path string, prefix, but *condition) (others []*condit
 }
 
 // standIn finds a path that stands for a prefix, if the plainest one meets an expression that others in the prefix do not meet.
-func (e *examples) standIn(prefix *condition) {
-	path := e.standsFor(prefix.Text)
-	if others := e.others(path, prefix, nil); len(others) > 0 {
-		if path = e.apart([]*condition{prefix}, others, prefix.Text); path != "" && !e.paths[path] {
-			e.instead[prefix.Text] = path
+func (e *examples) standIn(in *condition, prefix string) {
+	path := e.standsFor(prefix)
+	if others := e.others(path, in, nil); len(others) > 0 {
+		if path = e.apart([]*condition{in}, others, prefix); path != "" && !e.texts[path] {
+			e.instead[prefix] = path
 		}
 	}
 }
@@ -243,18 +243,8 @@ func (e *examples) name(r *region) {
 	r.text = strings.Join(texts, " and ")
 }
 
-// met returns the numbers of the expressions that a path meets.
-func (t *texts) met(path string) (numbers []int) {
-	for i, expression := range t.expressions {
-		if expression.holds(path) {
-			numbers = append(numbers, i)
-		}
-	}
-	return numbers
-}
-
 // nest puts the points of narrower regions, and of paths that are matched as a whole, into those of the regions around them.
-func (t *texts) nest(points []*point) {
+func (t *looked) nest(points []*point) {
 	var regions []*point
 	for _, p := range points {
 		if p.region != nil {
@@ -270,7 +260,7 @@ func (t *texts) nest(points []*point) {
 	for _, p := range points {
 		switch {
 		case len(regions) == 0 || p.region != nil:
-		case t.paths[p.at.Path]:
+		case t.texts[p.at.Path]:
 			p.nest(t.met(p.at.Path), regions)
 		default:
 			p.cut(t.met(p.at.Path), regions)
