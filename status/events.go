@@ -49,13 +49,13 @@ func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string,
 // recordFull records that status.parents of a route has no room for an entry.
 func (h *eventRecorder) recordFull(key kube.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
-		shorten("status.parents has the maximum of 32 entries, so the problem with this route on "+service.String()+" is not reported there; run gammaguard check for details"))
+		shorten("status.parents has the maximum of 32 entries, so the problem with this route on "+service.String()+" is not reported there; gammaguard describe reports it"))
 }
 
 // recordContested records that another writer undoes the entries of a route.
 func (h *eventRecorder) recordContested(key kube.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), serviceReference(service), corev1.EventTypeWarning, contestedReason, pauseAction, "%s",
-		shorten("another controller keeps changing gammaguard's entry in status.parents about "+service.String()+", so gammaguard writes it less often; run gammaguard check for details"))
+		shorten("another controller keeps changing gammaguard's entry in status.parents about "+service.String()+", so gammaguard writes it less often; metadata.managedFields of the route names that controller"))
 }
 
 func reasonOf(c *desired.Condition) string {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,16 @@ func TestServices(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, ask(t, handler, admission{operation: operationUpdate, old: old, object: misspelled}).Warnings); diff != "" {
 			t.Errorf("misspelled keys (-want +got)\n%s", diff)
+		}
+	}
+	unreadable := strings.Replace(serviceObject("shop", http), "name: cart", "name: cart, labels: {gammaguard.dev/consumer-routes: nope}, annotations: {gammaguard.dev/consumer-routes-from: team in web, gammaguard.dev/consumer-route-kinds: HTTPRoutes}", 1)
+	for old, want := range map[string][]string{
+		serviceObject("shop", http): {`unknown value "nope" of label`, "consumer-routes-from cannot be read", "consumer-route-kinds cannot be read"},
+		unreadable:                  nil,
+	} {
+		got := ask(t, handler, admission{operation: operationUpdate, old: old, object: unreadable}).Warnings
+		if !slices.EqualFunc(got, want, strings.Contains) {
+			t.Errorf("values that cannot be read: want %q, got %q", want, got)
 		}
 	}
 	o.Stored = storedRoutes{set, errors.New("too slow")}

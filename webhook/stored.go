@@ -109,7 +109,8 @@ func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f 
 	return nil
 }
 
-// ineffectiveKeys warns of gammaguard's labels and annotations that the change brings in, and that have no effect on the kind.
+// ineffectiveKeys warns of gammaguard's labels and annotations that the change brings in, and that have no effect on the kind; on a Service, also of
+// values that nothing can be read from. The preview of a namespace's labels has those.
 func ineffectiveKeys(kind string, r *review) []string {
 	if !mesh.MayHaveKeys(r.body) {
 		return nil
@@ -122,6 +123,14 @@ func ineffectiveKeys(kind string, r *review) []string {
 	for key := range mesh.IneffectiveKeys(kind, r.objectText()) {
 		if len(all) < maxIneffective && !had[key] {
 			all = append(all, warning(key.String(), ""))
+		}
+	}
+	if kind == mesh.ServiceKind {
+		was := slices.Collect(mesh.UnknownValues(kind, r.OldObject))
+		for value := range mesh.UnknownValues(kind, r.objectText()) {
+			if !slices.Contains(was, value) {
+				all = append(all, warning(value.Sentence, ""))
+			}
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -63,11 +64,32 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 			f.Problem += ", and the Service no " + string(parent.Route.Kind)
 		}
 		f.Remedy = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting)
+		if selector := byName(refusal.Value, parent.Route.Namespace); selector != "" {
+			f.Remedy = fmt.Sprintf("a word alone is a label; ask %s to set %s to %q", admin, refusal.Setting, brief(selector))
+		}
 	case refusal.Setting == mesh.ConsumerRouteKindsAnnotation:
 		f.Problem = fmt.Sprintf("%s accepts consumer routes only of kind %s", owner, brief(refusal.Value))
 		f.Remedy = fmt.Sprintf("ask %s to add %s to %s", admin, parent.Route.Kind, refusal.Setting)
 	}
 	return f
+}
+
+// byName returns the selector that selects namespaces by their names, where one was written that has these, and that of the namespace, as words
+// alone: "lab", or "kubernetes.io/metadata.name=lab,faces", which asks for a label faces as well. Otherwise, it is empty.
+func byName(selector, namespace string) string {
+	const key = "kubernetes.io/metadata.name"
+	var names []string
+	for part := range strings.SplitSeq(selector, ",") {
+		name := strings.TrimLeft(strings.TrimPrefix(strings.TrimSpace(part), key), "=")
+		if strings.ContainsAny(name, "=!() ") {
+			return ""
+		}
+		names = append(names, name)
+	}
+	if !slices.Contains(names, namespace) {
+		return ""
+	}
+	return key + " in (" + strings.Join(names, ", ") + ")"
 }
 
 // brief cuts a text that others wrote.

@@ -55,6 +55,24 @@ func TestConsumerRefused(t *testing.T) {
 			},
 		},
 		{
+			name: "by its name, which selects a label", namespace: "lab", spec: on(service("bare, namespace: shop"), service("both, namespace: shop"), service("other, namespace: shop")),
+			routes: `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: bare, annotations: {gammaguard.dev/consumer-routes-from: lab}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: both, annotations: {gammaguard.dev/consumer-routes-from: "kubernetes.io/metadata.name=lab, faces"}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: other, annotations: {gammaguard.dev/consumer-routes-from: faces}}, spec: {ports: [{port: 80}]}}
+---
+`,
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/bare accepts only routes of namespaces matching "lab"` +
+					`; a word alone is a label; ask its owner to set gammaguard.dev/consumer-routes-from to "kubernetes.io/metadata.name in (lab)"`,
+				`Forbidden spec.parentRefs[1] "": Service shop/both accepts only routes of namespaces matching "kubernetes.io/metadata.name=lab, faces"` +
+					`; a word alone is a label; ask its owner to set gammaguard.dev/consumer-routes-from to "kubernetes.io/metadata.name in (lab, faces)"`,
+				`Forbidden spec.parentRefs[2] "": Service shop/other accepts only routes of namespaces matching "faces"` +
+					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
 			name: "by the Service's kinds", kind: mesh.TCPRoute, namespace: "faces", spec: on(service("choosy, namespace: shop")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts consumer routes only of kind HTTPRoute, GRPCRoute` +
