@@ -40,7 +40,10 @@ func (r *Request) SetTarget(text, namespace string) error {
 	case "serviceimport", "serviceimports":
 		r.Service.Kind = mesh.ServiceImportKind
 	default:
-		return fmt.Errorf("%q: %s", text, targetForms)
+		if kind == "" || name == "" || strings.ContainsAny(kind+name, "./") {
+			return fmt.Errorf("%q: %s", text, targetForms)
+		}
+		return fmt.Errorf("%q: %s; if %s is the namespace, service/%s.%s%s", text, targetForms, kind, name, kind, strings.TrimPrefix(rest, name))
 	}
 	if err := r.setHost(name, namespace); err != nil || ported && !r.setPort(port) {
 		return fmt.Errorf("%q: %s", text, targetForms)

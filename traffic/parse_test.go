@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,12 @@ func TestSetTarget(t *testing.T) {
 	} {
 		if err := new(Request).SetTarget(text, "shop"); err == nil {
 			t.Errorf("%q: no error", text)
+		}
+	}
+	for text, want := range map[string]bool{"shop/cart:http/UDP": true, "shop/cart": true, "shop/cart.x": false, "/cart": false, "shop/": false, "a/shop/cart": false} {
+		err := new(Request).SetTarget(text, "")
+		if hint := "; if shop is the namespace, service/cart.shop" + strings.TrimPrefix(text, "shop/cart"); err == nil || strings.HasSuffix(err.Error(), hint) != want || strings.Contains(err.Error(), "the namespace") != want {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type Found struct {
 	// at returns where a path is in the version before, and now are the keys of sets that have others in the version after, by their own.
 	at  func(path string) (string, error)
 	now map[string]string
+	// context is what its sets have beside them; nil for nothing.
+	context *surroundings
 }
 
 // DiffSets compares each set with the one of its kind and path in the version before; at returns where a path of the
@@ -48,7 +50,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		if err != nil {
 			return nil, err
 		}
-		d.sides[i] = &side{version, options, disk}
+		d.sides[i], version.context = &side{version, options, disk}, options.context
 	}
 	before.at, after.at = filepath.Abs, at
 	for _, step := range []func(before, after *Found) error{grow, chooseAlike, regroup} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -218,12 +219,15 @@ func makers(set *sets.Set) []string {
 }
 
 // leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
-// it compares one, in a set that is not left out, too.
+// it compares one, in a set that is not left out, or as context, too.
 func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
 	ignored, users := "", []string(nil)
 	for i, file := range files {
 		if there, err := holdsFiles(file); err != nil || !there {
 			return "", err
+		}
+		if f.surrounds(file) {
+			return "", nil
 		}
 		for j := range f.Sets {
 			if set := &f.Sets[j]; uses(set, file) {
@@ -251,6 +255,12 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 	return "", nil
 }
 
+// surrounds reports whether the context of the version has the file. It has no routes.
+func (f *Found) surrounds(file string) bool {
+	is := func(path string) bool { return sets.Below(file, path) }
+	return slices.ContainsFunc(f.Options.Context, is) && !slices.ContainsFunc(f.context.routes, func(path string) bool { return sets.Below(path, file) })
+}
+
 // holdsFiles reports whether the file exists, or the folder and a file in it, or what cannot be read: git keeps no others, which remain where files moved.
 func holdsFiles(path string) (holds bool, _ error) {
 	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
@@ -268,11 +278,11 @@ func holdsFiles(path string) (holds bool, _ error) {
 	return holds, err
 }
 
-// uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it, or is a chart that is it.
+// uses reports whether the set is of a kustomization, or of a folder, that has the file, or, of a folder, a part of it, or is a chart that is it.
 func uses(set *sets.Set, file string) bool {
 	if set.Kustomization != "" {
 		for path := range source.Uses(set.Within.Read, set.Kustomization) {
-			if sets.Below(file, path) && sets.Below(path, file) {
+			if sets.Below(path, file) {
 				return true
 			}
 		}

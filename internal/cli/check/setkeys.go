@@ -7,6 +7,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // places returns where the parts of a set are: of a chart, its directory first; of files, whatever their order.
@@ -113,17 +114,25 @@ func keepNearest(near map[string]*nearest, key, other string, others int) {
 }
 
 // grew reports whether one of the sets of files has all that the other one has, or one of a chart all values files of the other one, which has some;
-// or whether they are of different kinds, and the same directory. It returns how many paths only one has.
+// or whether they are of different kinds, and the same directory, or a kustomization uses files of all those of the other one, or no others. It returns how
+// many paths only one has.
 func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ error) {
 	was, err := places(set, before.at)
 	now, failed := places(grown, after.at)
 	if err := errors.Join(err, failed); err != nil {
 		return 0, false, err
 	}
-	if set.Kind != grown.Kind {
-		return 0, slices.Equal(was, now), nil
-	}
 	switch {
+	case set.Kind != grown.Kind && slices.Equal(was, now):
+		return 0, true, nil
+	case set.Kind == report.Directory && grown.Kind == report.Kustomization:
+		now = usedOf(grown, was, after.at)
+		is = set.Named && outside(was, now) < len(was)
+	case set.Kind == report.Kustomization && grown.Kind == report.Directory:
+		was = usedOf(set, now, before.at)
+		is = grown.Named && outside(now, was) < len(now)
+	case set.Kind != grown.Kind:
+		return 0, false, nil
 	case set.Kind == report.Directory:
 		is = set.Named && grown.Named
 	case set.Chart != nil && was[0] == now[0]:
@@ -132,6 +141,21 @@ func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ er
 	}
 	gone, added := outside(was, now), outside(now, was)
 	return gone + added, is && (gone == 0 || added == 0), nil
+}
+
+// usedOf returns the files of objects that a kustomization uses, each as the one of the paths that it is, or is in, if there is one.
+func usedOf(set *sets.Set, paths []string, at func(string) (string, error)) (all []string) {
+	for file, as := range source.Uses(set.Within.Read, set.Kustomization) {
+		place, err := at(file)
+		if as != source.ObjectOf || err != nil { // kustomize says why it cannot be used
+			continue
+		}
+		if i := slices.IndexFunc(paths, func(path string) bool { return sets.Below(place, path) }); i >= 0 {
+			place = paths[i]
+		}
+		all = append(all, place)
+	}
+	return distinct(all)
 }
 
 // outside returns how many of the paths are not the others, nor in them.

@@ -14,6 +14,7 @@ func TestDiffOfGrownSets(t *testing.T) {
 		both  = "- {chart: chart, values: [chart/values-prod.yaml, chart/more.yaml]}\n"
 		plain = "- files: [plain]\n"
 		clean = "no change; "
+		names = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: GRANT}}}\n"
 		pay   = "\n  any  pay-v2:80 100 %  →  pay-v3:80 100 %\n"
 	)
 	remove := func(name string) func() {
@@ -23,6 +24,8 @@ func TestDiffOfGrownSets(t *testing.T) {
 			}
 		}
 	}
+	granted := func() { put(t, "names/shop.yaml", strings.Replace(names, "GRANT", "producer", 1)) }
+	const applies = "  any  web:80 100 %  →  web-v1:80 100 % (HTTPRoute shop/web applies now)\n"
 	for _, test := range []struct {
 		name, before, after string
 		change              func()
@@ -63,6 +66,22 @@ func TestDiffOfGrownSets(t *testing.T) {
 			put(t, "plain/kustomization.yaml", "resources: [web.yaml]\n")
 			put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "web-v2"))
 		}, "", "\n  any  web-v1:80 100 %  →  web-v2:80 100 %\n", "kustomization plain is compared with directory HEAD:plain of the base"},
+		{"a kustomization of several directories", "- files: [plain, there]\n", "- kustomization: .\n", func() {
+			put(t, "kustomization.yaml", "resources: [plain/web.yaml, there/there.yaml]\n")
+			put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "web-v2"))
+		}, "", "\n  any  web-v1:80 100 %  →  web-v2:80 100 %\n", "kustomization . is compared with directory HEAD:plain, HEAD:there of the base"},
+		{"the file of a kustomization", "- kustomization: prod\n", "- files: [base/cart.yaml]\n", nil, "", clean, "file base/cart.yaml is compared with kustomization HEAD:prod of the base"},
+		{"two kustomizations that it may be", "- files: [base/cart.yaml]\n", "- kustomization: new\n- kustomization: newer\n", func() {
+			put(t, "new/kustomization.yaml", "resources: [../base]\n")
+			put(t, "newer/kustomization.yaml", "resources: [../base]\n")
+		}, "", "(new HTTPRoute shop/cart)", "moved from file HEAD:base/cart.yaml to kustomization new, kustomization newer"},
+		{
+			"a kustomization of other files", plain, "- kustomization: new\n", func() { put(t, "new/kustomization.yaml", "resources: [../base]\n") },
+			"", "(new HTTPRoute shop/cart)", "directory plain is not compared: it is still there",
+		},
+		{"what becomes context", "- files: [plain, names]\n", plain + "context: [names]\n", granted, "", applies, "is compared with"},
+		{"what was context", plain + "context: [names]\n", "- files: [plain, names]\n", granted, "", applies, "is compared with"},
+		{"routes that become context", "- files: [plain, there]\n", plain + "context: [there]\n", nil, "", "no change in what was compared; ", "there/there.yaml is not compared: it is still there"},
 		{"other values", "- {chart: chart, values: [chart/old.yaml, chart/test.yaml]}\n", "- {chart: chart, values: [chart/old.yaml, chart/more.yaml]}\n", func() {
 			remove("chart/test.yaml")()
 			put(t, "chart/more.yaml", "backend: pay-v3\n")
@@ -97,6 +116,7 @@ func TestDiffOfGrownSets(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			deployed(t)
 			put(t, "there/there.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "there"))
+			put(t, "names/shop.yaml", strings.Replace(names, "GRANT", "none", 1))
 			put(t, "chart/old.yaml", "other: 1\n")
 			put(t, "chart/test.yaml", "backend: pay-v1\n")
 			put(t, ".gammaguard.yaml", sets+test.before)

@@ -208,7 +208,7 @@ func TestDiffNotesDependencies(t *testing.T) {
 	put(t, "shop/templates/cart.yaml", "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n---\n"+
 		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{group: '', kind: Service, name: cart, port: 80}]}}\n")
 	commit(t)
-	const lacks = "shop: dependency common is not in its directory charts; run helm dependency build\n"
+	const lacks = "shop: dependency common is not in its directory charts, so the input lacks its objects; run helm dependency build\n"
 	for vendored, want := range []bool{true, false} {
 		if vendored > 0 {
 			put(t, "shop/charts/common/Chart.yaml", "{apiVersion: v2, name: common, version: 1.0.0}\n")

@@ -181,12 +181,19 @@ func (s *Summary) String() string {
 // hasNew reports whether there is anything to list below a difference.
 func (r *CheckReport) hasNew() bool { return len(r.Routes)+len(r.Duplicates) > 0 }
 
-// newOn reads "new on 1 route: 1 denial, 2 warnings".
+// newOn reads "new on 1 route: 1 denial, 2 warnings", or "new on 1 route, 1 duplicate object: 2 warnings".
 func (r *CheckReport) newOn() string {
-	if r.Summary.Routes == 0 {
+	var on []string
+	if n := r.Summary.Routes; n > 0 {
+		on = append(on, Count(n, "route", "routes"))
+	}
+	if n := len(r.Duplicates); n > 0 {
+		on = append(on, Count(n, "duplicate object", "duplicate objects"))
+	}
+	if len(on) == 0 {
 		return "new: " + r.Summary.found()
 	}
-	return "new on " + Count(r.Summary.Routes, "route", "routes") + ": " + r.Summary.found()
+	return "new on " + strings.Join(on, ", ") + ": " + r.Summary.found()
 }
 
 // found reads "1 denial, 2 warnings".

@@ -118,7 +118,7 @@ func TestDiffListsDuplicates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{text.String(), markdown.String()} {
-		if strings.Count(out, "is declared at") != 1 || !strings.Contains(out, "Service shop/new") || !strings.Contains(out, "new: 1 warning") {
+		if strings.Count(out, "is declared at") != 1 || !strings.Contains(out, "Service shop/new") || !strings.Contains(out, "new on 1 duplicate object: 1 warning") {
 			t.Error(out)
 		}
 	}

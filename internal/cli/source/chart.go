@@ -176,7 +176,7 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	}
 	for _, name := range missing {
 		skipped = append(skipped, report.Skipped{
-			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts; run helm dependency build",
+			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts, so the input lacks its objects; run helm dependency build",
 			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1},
 		})
 	}
