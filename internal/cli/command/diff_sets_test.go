@@ -244,7 +244,7 @@ func TestDiffOfMovedRoutes(t *testing.T) {
 // TestDiffWithoutValues: where a values file of a chart is gone, a note says that the chart is still there; not where it was renamed, and where the chart
 // is gone, too.
 func TestDiffWithoutValues(t *testing.T) {
-	const note = "note: chart chart is still there, without HEAD:chart/values-prod.yaml: what the rows with that file say is lost only where the chart is deployed with it\n"
+	const note = " is still there, without HEAD:chart/values-prod.yaml: what the rows with that file say is lost only where the chart is deployed with it\n"
 	for name, change := range map[string]func() error{
 		"":                  func() error { return os.Remove("chart/values-prod.yaml") },
 		"moved from":        func() error { return os.Rename("chart/values-prod.yaml", "chart/values-live.yaml") },
