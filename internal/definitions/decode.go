@@ -4,12 +4,17 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"sigs.k8s.io/json"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // parse reads a JSON object, and reports duplicate fields. It returns no object if
@@ -48,7 +53,8 @@ func (v *version) coerce(object map[string]any) (unknown []Finding, malformed *F
 		return nil, &Finding{ID: Schema, Field: invalid.Field, Message: invalid.ErrorBody()}
 	}
 	for _, path := range append(paths, embedded...) {
-		unknown = append(unknown, Finding{ID: Schema, Field: path, Message: fmt.Sprintf("unknown field %q", path)})
+		list, field := v.meant(path)
+		unknown = append(unknown, Finding{ID: Schema, Field: path, Message: fmt.Sprintf("unknown field %q", path), Meant: field, List: list})
 	}
 	if found {
 		if err := objectmeta.SetObjectMeta(object, metadata); err != nil {
@@ -57,6 +63,34 @@ func (v *version) coerce(object map[string]any) (unknown []Finding, malformed *F
 	}
 	defaulting.Default(object, v.structural)
 	return unknown, nil
+}
+
+// metadataFields are those that people write; definitions have none.
+var metadataFields = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace", "ownerReferences"}
+
+// meant returns what is probably meant by the unknown field at the path: the field of that object that is nearest, or, if it is in what must be a
+// list, the path of that.
+func (v *version) meant(path string) (list, field string) {
+	parts := strings.Split(path, ".")
+	last := parts[len(parts)-1]
+	if len(parts) == 2 && parts[0] == "metadata" {
+		return "", mesh.Nearest(last, metadataFields)
+	}
+	in := v.structural
+	for i, part := range parts[:len(parts)-1] {
+		name, _, isEntry := strings.Cut(part, "[")
+		next, known := in.Properties[name]
+		switch {
+		case !known:
+			return "", ""
+		case isEntry && next.Items != nil:
+			next = *next.Items
+		case next.Items != nil:
+			return strings.Join(parts[:i+1], "."), ""
+		}
+		in = &next
+	}
+	return "", mesh.Nearest(last, slices.Sorted(maps.Keys(in.Properties)))
 }
 
 func malformedMetadata(err error) *Finding {

@@ -28,6 +28,10 @@ type Finding struct {
 	Field string
 	// Message is what the API server says, without the path.
 	Message string
+	// Meant is the field that is probably meant by an unknown one; empty if none is near.
+	Meant string
+	// List is the path of what an unknown field is in, if that is written as an object and must be a list; empty otherwise.
+	List string
 }
 
 // Write is a create or an update of one object.

@@ -62,6 +62,17 @@ func TestWrite(t *testing.T) {
 			},
 		},
 		{
+			name:   "fields that are meant, and objects that must be lists",
+			object: `{kind: HTTPRoute, metadata: {name: cart, namesapce: shop}, spec: {parentRef: [], parentRefs: {kind: Service}, rules: [{backendRefs: [{nam: cart}], filters: {type: x}}]}}`,
+			want: []definitions.Finding{
+				{ID: "schema", Field: "metadata.namesapce", Message: `unknown field "metadata.namesapce"`, Meant: "namespace"},
+				{ID: "schema", Field: "spec.parentRef", Message: `unknown field "spec.parentRef"`, Meant: "parentRefs"},
+				{ID: "schema", Field: "spec.parentRefs.kind", Message: `unknown field "spec.parentRefs.kind"`, List: "spec.parentRefs"},
+				{ID: "schema", Field: "spec.rules[0].backendRefs[0].nam", Message: `unknown field "spec.rules[0].backendRefs[0].nam"`, Meant: "name"},
+				{ID: "schema", Field: "spec.rules[0].filters.type", Message: `unknown field "spec.rules[0].filters.type"`, List: "spec.rules[0].filters"},
+			},
+		},
+		{
 			name:   "a label that is no text",
 			object: `{kind: HTTPRoute, metadata: {name: cart, labels: {app: 7}}}`,
 			want: []definitions.Finding{{

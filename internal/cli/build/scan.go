@@ -30,8 +30,17 @@ func (r *RemoteError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.Why())
 }
 
+// NotInflated is why a kustomization that names a chart is not built, wherever the chart is.
+const NotInflated = "helmCharts: gammaguard does not inflate a chart in a kustomization; check what kustomize builds with -f -"
+
+// Inflates reports whether it is the repository of a chart, which is fetched for no builder.
+func (r *RemoteError) Inflates() bool { return r.Field == "repo" || r.Field == "chartrepourl" }
+
 // Why is Error without the place.
 func (r *RemoteError) Why() string {
+	if r.Inflates() {
+		return NotInflated
+	}
 	return fmt.Sprintf("%s: %q is remote; --allow-remote fetches it", r.Field, r.Name)
 }
 

@@ -2,13 +2,16 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/traffic"
 )
 
 // move notes what a directory without routes has now, of what can be read of it.
@@ -37,14 +40,16 @@ func (d *setsDiff) wander(routes [2]map[manifest.Key]bool, before, after *sets.S
 }
 
 // noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same. A rendering of a
-// chart with other values is no move.
-func (d *setsDiff) noteMoved() {
+// chart with other values is no move. It returns the sets that they moved from.
+func (d *setsDiff) noteMoved() (sources map[*sets.Set]bool) {
 	moved := map[[2]string][]string{}
+	sources = map[*sets.Set]bool{}
 	for key, left := range d.left {
 		var from, to []string
 		for _, set := range left {
 			for _, other := range d.arrived[key] {
 				if sameValues(set, other) {
+					sources[set] = true
 					from, to = append(from, nameOf(set)), append(to, nameOf(other))
 				}
 			}
@@ -58,6 +63,29 @@ func (d *setsDiff) noteMoved() {
 		slices.Sort(routes)
 		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
 	}
+	return sources
+}
+
+// noteWithout notes the charts that are still there, but not with a values file of theirs, whose rows read as if the chart were gone; but not those
+// that moved to another file.
+func (d *setsDiff) noteWithout(before, after *Found, moved map[*sets.Set]bool) error {
+	now, err := after.byKey(after.Sets, after.Elsewhere)
+	for i := range before.Sets {
+		set := &before.Sets[i]
+		shown := slices.ContainsFunc(d.out.Ports, func(port traffic.PortDifference) bool { return slices.Contains(port.Sets, nameOf(set)) })
+		if set.Values == "" || moved[set] || !shown {
+			continue
+		}
+		bare := *set
+		bare.Values, bare.Chart = "", &source.Chart{Path: set.Chart.Path}
+		key, failed := before.key(set)
+		without, bareFailed := before.key(&bare)
+		if err = errors.Join(err, failed, bareFailed); err == nil && now[key] == nil && now[without] != nil {
+			text := "%s is still there, without %s: what the rows with that file say is lost only where the chart is deployed with it"
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf(text, nameOf(now[without]), filepath.ToSlash(set.Values)))
+		}
+	}
+	return err
 }
 
 // sameValues reports whether the sets are not both charts with values, or most lines of the values of one are in those of the other.

@@ -79,7 +79,9 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	if err := d.noteUnread(ctx, before, after, at); err != nil {
 		return nil, err
 	}
-	d.noteMoved()
+	if err := d.noteWithout(before, after, d.noteMoved()); err != nil {
+		return nil, err
+	}
 	d.noteShared()
 	err := d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -41,7 +42,9 @@ func (l *loader) write(ctx context.Context) error {
 			if err := l.undecide(ctx, r, w); err != nil {
 				return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
 			}
-			return l.defined.advise(ctx, r, w)
+			err = l.defined.advise(ctx, r, w)
+			r.refusals = merged(r.refusals)
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -53,6 +56,19 @@ func (l *loader) write(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// merged returns the refusals with one in the place of those of the fields of what must be a list.
+func merged(refusals []refusal) (all []refusal) {
+	for _, f := range refusals {
+		if f.List != "" {
+			f.Finding = definitions.Finding{ID: f.ID, Field: f.List, Message: "must be a list; begin each entry with -"}
+		}
+		if !slices.ContainsFunc(all, func(other refusal) bool { return other.Finding == f.Finding }) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // refusal is a reason for which the API server refuses a route.
@@ -97,6 +113,9 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 		if served, err := j.defined.Served(kind); err == nil && len(served) > 0 {
 			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
 		}
+	}
+	if f.Meant != "" && !f.experimental {
+		remedy = fmt.Sprintf("did you mean %q?", f.Meant)
 	}
 	if r.variable(f.Field) {
 		remedy = substitute

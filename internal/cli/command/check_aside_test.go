@@ -75,3 +75,34 @@ func TestIgnoredFileOfSet(t *testing.T) {
 		}
 	}
 }
+
+// TestMisnamedKustomization: one under a name that kustomize does not read is noted, and fails a strict check only if it may make routes; nothing is
+// said of one beside a kustomization, of what Flux calls by that name, and of one that is ignored.
+func TestMisnamedKustomization(t *testing.T) {
+	const group = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+	for name, test := range map[string]struct {
+		files map[string]string
+		code  int
+		noted bool
+	}{
+		"routes":     {map[string]string{"dr/kustomize.yaml": group + "resources: [../base]\n"}, ExitUsage, true},
+		"no routes":  {map[string]string{"dr/kustomize.yaml": "resources: [a.yaml]\n", "dr/a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"}, ExitClean, true},
+		"beside one": {map[string]string{"base/other.yaml": group + "resources: [a.yaml]\n"}, ExitClean, false},
+		"of Flux":    {map[string]string{"dr/kustomization-flux.yaml": "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: a}}\n"}, ExitClean, false},
+		"settings":   {map[string]string{"dr/customization.yaml": "resources: {limits: {}}\n"}, ExitClean, false},
+		"ignored":    {map[string]string{"dr/kustomize.yaml": group + "resources: [../base]\n", ".gammaguardignore": "kustomize.yaml\n"}, ExitClean, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			put(t, "base/kustomization.yaml", "resources: [a.yaml]\n")
+			put(t, "base/a.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{name: edge}]}}\n")
+			for path, text := range test.files {
+				put(t, path, text)
+			}
+			got := run(t, "", "check", "--strict", "--complete=false")
+			if noted := strings.Contains(got.stdout, "not checked: dr/kustomize.yaml: a kustomization under a name that kustomize does not read; rename it"); got.code != test.code || noted != test.noted {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

@@ -70,6 +70,13 @@ func TestCheckDefinitions(t *testing.T) {
 			[]string{`spec.color 7 unknown field "spec.color" (schema)`, "spec.parentRefs[0] 5 grant-missing"},
 		},
 		{
+			"a list without dashes, and a misspelled field", strings.Replace(route("v1"), "[{backendRefs: [{name: cart, port: 80}]}]", "[{backendRef: [], backendRefs: {name: cart, port: 80}}]", 1), nil,
+			[]string{
+				`spec.rules[0].backendRef 6 unknown field "spec.rules[0].backendRef"; did you mean "backendRefs"? (schema)`,
+				"spec.rules[0].backendRefs 6 must be a list; begin each entry with - (schema)",
+			},
+		},
+		{
 			"a variable that is substituted before it is applied", strings.Replace(route("v1"), "port: 80", "port: \"${port}\"", 1), nil,
 			[]string{`spec.rules[0].backendRefs[0].port 6 Invalid value: "string": spec.rules[0].backendRefs[0].port in body must be of type integer: "string"; substitute the variable before the check (schema)`},
 		},

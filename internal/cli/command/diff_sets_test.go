@@ -241,6 +241,25 @@ func TestDiffOfMovedRoutes(t *testing.T) {
 	}
 }
 
+// TestDiffWithoutValues: where a values file of a chart is gone, a note says that the chart is still there; not where it was renamed, and where the chart
+// is gone, too.
+func TestDiffWithoutValues(t *testing.T) {
+	const note = " is still there, without HEAD:chart/values-prod.yaml: what the rows with that file say is lost only where the chart is deployed with it\n"
+	for name, change := range map[string]func() error{
+		"":                  func() error { return os.Remove("chart/values-prod.yaml") },
+		"moved from":        func() error { return os.Rename("chart/values-prod.yaml", "chart/values-live.yaml") },
+		"pay-v2:80 100 %  ": func() error { return os.RemoveAll("chart") },
+	} {
+		deployed(t)
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || strings.Contains(got.stdout, note) != (name == "") || !strings.Contains(got.stdout, name) {
+			t.Errorf("%q: %+v", name, got)
+		}
+	}
+}
+
 // TestDiffOfRemovedServices: what the base of a set has and the set lacks was removed, unless another set has it now. What only the set has is new.
 func TestDiffOfRemovedServices(t *testing.T) {
 	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n"

@@ -38,8 +38,8 @@ type testFlags struct {
 const testLong = `Run tests of traffic: files of requests, each with what it must meet, such as a backend, a status, or what it met in a git revision. The
 command computes what each request meets from the manifests, as gammaguard trace does, and needs no cluster.
 
-Each PATH is a file, a pattern of files, or a directory, in which files named ` + expect.FileName + ` or *.` + expect.FileName + ` are found,
-recursively. The default is the current directory. Each file names its manifests in the field input, relative to the file; without that
+Each PATH is a file, a pattern of files, or a directory, in which files named ` + expect.FileName + ` or *.` + expect.FileName + ` (or .yml) are
+found, recursively. The default is the current directory. Each file names its manifests in the field input, relative to the file; without that
 field, they are the manifests in the directory of the file. With -f, -k, or --helm, all tests run over that input instead.
 The configuration and the context of .gammaguard.yaml apply, as in gammaguard check: the one of the input that flags name, or of the first PATH.
 
@@ -116,7 +116,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	files, err := expect.Find(args)
+	files, notes, err := expect.Find(args)
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	report.Notes = append(report.Notes, notes...)
 	if err := f.outputs.writeReport(report, "", cmd.OutOrStdout()); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "--mesh istio@1.31,istio", want: ExitClean},
 		{args: "-f change", want: ExitFindings},
 		{args: "-f change -o sarif", want: ExitFindings},
-		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml in main; to write one from today's routes, use --init\n"},
+		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml (or .yml) in main; to write one from today's routes, use --init\n"},
 		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:1: apiVersion and kind must be gammaguard.dev/v1alpha1 and TrafficTest\n"},
 		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f none", want: ExitUsage, stderr: "error: none: no such file or directory\n"},

@@ -6,39 +6,59 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // FileName is the name of a file of tests, and how the names of others end: cart.gammaguard-test.yaml.
 const FileName = "gammaguard-test.yaml"
 
-// isTests reports whether a file of that name is looked for in folders.
-func isTests(name string) bool { return name == FileName || strings.HasSuffix(name, "."+FileName) }
+// isTests reports whether a file of that name is looked for in folders: FileName, or what ends in it, also with the other ending of YAML.
+func isTests(name string) bool {
+	if stem, other := strings.CutSuffix(name, ".yml"); other {
+		name = stem + ".yaml"
+	}
+	return name == FileName || strings.HasSuffix(name, "."+FileName)
+}
+
+// ofKind finds the kind of a file of tests.
+var ofKind = regexp.MustCompile(`(?m)^kind: *` + Kind + `\b`)
 
 // Find reads the files of tests that the names stand for: files, patterns of files as in a shell, and folders, where
-// files are found by their names. It passes over the folders that gammaguard check passes over.
-func Find(names []string) ([]*File, error) {
-	var paths []string
+// files are found by their names. It passes over the folders that gammaguard check passes over. The notes are about files of the kind
+// in these folders that have other names.
+func Find(names []string) (files []*File, notes []string, _ error) {
+	var paths, others []string
 	for _, name := range names {
-		found, err := matching(name)
+		found, besides, err := matching(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, path := range found {
 			if path = filepath.Clean(path); !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("no file named %s or *.%s in %s; to write one from today's routes, use --init", FileName, FileName, strings.Join(names, ", "))
+		others = append(others, besides...)
 	}
 	readable := repository.New("", names...)
-	var files []*File
+	for _, path := range others {
+		if text, err := readable.Read(path); err == nil && ofKind.Match(yaml.UTF8(text)) && !slices.Contains(paths, filepath.Clean(path)) {
+			notes = append(notes, fmt.Sprintf("%s is of kind %s, and is not run: its name must be %s, or end in .%s (or .yml)", filepath.ToSlash(path), Kind, FileName, FileName))
+		}
+	}
+	if len(paths) == 0 && len(notes) > 0 {
+		return nil, nil, errors.New(strings.Join(notes[:1], ""))
+	}
+	if len(paths) == 0 {
+		return nil, nil, fmt.Errorf("no file named %s or *.%s (or .yml) in %s; to write one from today's routes, use --init", FileName, FileName, strings.Join(names, ", "))
+	}
 	var errs []error
 	tests := 0
 	for _, path := range paths {
@@ -51,26 +71,26 @@ func Find(names []string) ([]*File, error) {
 		errs = append(errs, err)
 		files = append(files, f)
 		if tests += len(f.Tests); tests > maxTests {
-			return nil, fmt.Errorf("%s: there are more than %d tests", path, maxTests)
+			return nil, nil, fmt.Errorf("%s: there are more than %d tests", path, maxTests)
 		}
 	}
-	return files, errors.Join(errs...)
+	return files, notes, errors.Join(errs...)
 }
 
-// matching returns the files that a name stands for.
-func matching(name string) (paths []string, err error) {
+// matching returns the files that a name stands for, and the other files of YAML in its folders.
+func matching(name string) (paths, others []string, err error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.IsDir():
-		return []string{name}, nil
+		return []string{name}, nil, nil
 	case err != nil:
 		if paths, globErr := filepath.Glob(name); globErr == nil && len(paths) > 0 {
 			return slices.DeleteFunc(paths, func(path string) bool {
 				info, err := os.Stat(path)
 				return err == nil && info.IsDir()
-			}), nil
+			}), nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -80,8 +100,10 @@ func matching(name string) (paths []string, err error) {
 			return filepath.SkipDir
 		case !entry.IsDir() && isTests(entry.Name()):
 			paths = append(paths, path)
+		case !entry.IsDir() && source.IsManifest(path):
+			others = append(others, path)
 		}
 		return nil
 	})
-	return paths, err
+	return paths, others, err
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -249,7 +250,7 @@ func TestMeshes(t *testing.T) {
 		"istio@1.28":    {"any istio@1.28 pass", "istio istio@1.28 pass"},
 		"istio linkerd": {"any istio pass", "any linkerd fail", "istio istio pass", "istio linkerd skip"}, //nolint:dupword // a test and its mesh
 	} {
-		files, err := expect.Find([]string{folder})
+		files, _, err := expect.Find([]string{folder})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,20 +275,26 @@ func TestFind(t *testing.T) {
 	const tests = header + "tests:\n- {name: a, request: {service: c, port: 80}, expect: {status: 404}}\n"
 	folder := write(t, map[string]string{
 		"a/gammaguard-test.yaml": tests, "a/cart.gammaguard-test.yaml": tests, "a/b/gammaguard-test.yaml": tests, "a/other.yaml": tests,
+		"a/c/gammaguard-test.yml": tests, "a/c/cart.gammaguard-test.yml": tests, "d/gamaguard-test.yml": tests, "d/pod.yaml": "kind: Pod\n",
 		"a/.git/gammaguard-test.yaml": tests, "vendor/gammaguard-test.yaml": tests, "a/notgammaguard-test.yaml": tests,
 	})
+	other := func(path string) string {
+		return path + " is of kind TrafficTest, and is not run: its name must be gammaguard-test.yaml, or end in .gammaguard-test.yaml (or .yml)"
+	}
 	t.Chdir(folder)
 	for names, want := range map[string]string{
-		".":                           "3",
-		"a a/gammaguard-test.yaml":    "3",
+		".":                           "5; " + other("a/notgammaguard-test.yaml") + "; " + other("a/other.yaml") + "; " + other("d/gamaguard-test.yml"),
+		"a/b a/c":                     "3",
+		"a a/other.yaml":              "6; " + other("a/notgammaguard-test.yaml"),
+		"d":                           other("d/gamaguard-test.yml"),
 		"a/*.yaml":                    "4",
 		"a/other.yaml":                "1",
 		"*/b":                         "0",
 		"vendor/gammaguard-test.yaml": "1",
 		"none":                        "stat none: no such file or directory",
 	} {
-		files, err := expect.Find(strings.Fields(names))
-		got := fmt.Sprint(len(files))
+		files, notes, err := expect.Find(strings.Fields(names))
+		got := strings.Join(append([]string{strconv.Itoa(len(files))}, notes...), "; ")
 		if err != nil {
 			got = err.Error()
 		}
@@ -312,7 +319,7 @@ func TestRevision(t *testing.T) {
 	}
 	var compared []string // with what a diff is advised
 	findIn := func(folder string) []string {
-		files, err := expect.Find([]string{folder})
+		files, _, err := expect.Find([]string{folder})
 		if err != nil {
 			t.Fatal(err)
 		}

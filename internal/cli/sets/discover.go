@@ -295,7 +295,11 @@ func (d *discovery) file(path string) {
 	data = yaml.UTF8(data)
 	h, may := routesIn(d.namespace, path, data)
 	h.template = d.inChart[at] == chartMade
-	settings := name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+	misnamed := d.inChart[at] == noPart && !may && !h.misspelt && isMisnamed(path, data)
+	if misnamed {
+		d.makers = append(d.makers, maker{folder: at, file: path, misnamed: true})
+	}
+	settings := name == ProjectFile || misnamed || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 	if may {
 		d.holders = append(d.holders, h)
 	}

@@ -80,8 +80,10 @@ const (
 type maker struct {
 	folder, file string
 	component    bool
-	place        place
-	by           ignorePattern
+	// misnamed is set for a kustomization that kustomize does not find, since it reads no file of that name.
+	misnamed bool
+	place    place
+	by       ignorePattern
 }
 
 // None is an error if a project names sets, and the paths choose none of them.

@@ -3,14 +3,19 @@ package sets
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -56,6 +61,32 @@ func escapes(data []byte) bool {
 		}
 	}
 	return bytes.Contains(data, []byte("binary")) || bytes.IndexByte(data, '!') >= 0 && bytes.IndexByte(data, '%') >= 0
+}
+
+// kustomizeGroup is how the apiVersion of a kustomization begins.
+const kustomizeGroup = "kustomize.config.k8s.io/"
+
+// isMisnamed reports whether the text is that of a kustomization, where kustomize finds none: it reads no file of that name.
+func isMisnamed(path string, data []byte) bool {
+	folder := filepath.Dir(path)
+	group := bytes.Contains(data, []byte(kustomizeGroup))
+	stem := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	if build.KustomizationFile(folder) != folder || !group && mesh.Nearest(stem, []string{"kustomization", "kustomize"}) == "" {
+		return false
+	}
+	var k struct {
+		APIVersion, Kind             string
+		Resources, Bases, Components []string
+	}
+	text, err := yaml.ToJSON(data)
+	if err != nil || json.Unmarshal(text, &k) != nil {
+		return false
+	}
+	switch k.Kind {
+	case types.KustomizationKind, types.ComponentKind:
+		return strings.HasPrefix(k.APIVersion, kustomizeGroup)
+	}
+	return k.Kind == "" && len(k.Resources)+len(k.Bases)+len(k.Components) > 0
 }
 
 // routesIn returns the routes that can be read in the file, Canaries with one among them, and whether it may hold routes: such ones, or others that

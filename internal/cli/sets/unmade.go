@@ -2,6 +2,7 @@ package sets
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -31,6 +32,8 @@ type unmade struct {
 	// users are the folders of the kustomizations that use one, by its folder. may are those that may make routes.
 	users       map[string][]string
 	may, looked map[string]bool
+	// misnamed are the files of those that kustomize does not find, by their folders.
+	misnamed map[string]string
 	// files says of a file, by its path without links, whether it may hold routes.
 	files   map[string]bool
 	remotes *build.Remotes
@@ -45,7 +48,7 @@ type unmade struct {
 func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
 	u := &unmade{
 		disk: f.disk, namespace: f.namespace, taken: all, projected: f.projected(), holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
-		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, versions: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
+		may: map[string]bool{}, looked: map[string]bool{}, misnamed: map[string]string{}, files: map[string]bool{}, versions: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
 	}
 	for i := range reported {
 		for _, folder := range source.Above(filepath.FromSlash(reported[i].Path)) {
@@ -61,6 +64,11 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 	for _, path := range all.Made() {
 		for _, folder := range source.Above(path) {
 			u.made[folder] = true
+		}
+	}
+	for i := range f.makers {
+		if m := &f.makers[i]; m.misnamed {
+			u.misnamed[build.Real(m.folder)] = filepath.Base(m.file)
 		}
 	}
 	for i := range f.makers {
@@ -89,7 +97,7 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 		case left != nil && m.place == leftAside:
 			declared[m.by] = append(declared[m.by], m.file)
 		case left != nil:
-			left.Path = filepath.ToSlash(m.folder)
+			left.Path = cmp.Or(left.Path, filepath.ToSlash(m.folder))
 			skipped = append(skipped, *left)
 		}
 	}
@@ -209,9 +217,14 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// misnamed is why a kustomization is not built, if it is one.
+const misnamed = "a kustomization under a name that kustomize does not read; rename it to kustomization.yaml, or list in " + source.GuardIgnore
+
 // kustomization returns why a kustomization is not checked, if it may make routes.
 func (u *unmade) kustomization(m *maker) *report.Skipped {
 	switch {
+	case m.misnamed:
+		return &report.Skipped{Path: filepath.ToSlash(m.file), Reason: misnamed, Hides: u.may[build.Real(m.folder)]}
 	case u.taken.Built(u.disk.Resolved(m.file)):
 		return nil
 	case m.component && m.place == inSight: // what it holds is not used, and among the holders
@@ -241,7 +254,9 @@ func (u *unmade) look(ctx context.Context, folder string) {
 		u.looked[at] = true
 		file := build.KustomizationFile(at)
 		if file == at {
-			continue
+			if file = filepath.Join(at, u.misnamed[at]); file == at {
+				continue
+			}
 		}
 		data, err := u.disk.Read(file)
 		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")

@@ -26,7 +26,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 	if err != nil {
 		remote := (*build.RemoteError)(nil)
 		failed := (*build.Error)(nil)
-		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
+		needs := errors.As(err, &remote) && !remote.Inflates() || errors.As(err, &failed) && failed.Remote
 		not := &NotBuilt{error: fmt.Errorf("kustomization %s: %w", folder, err), Why: unquoted(err.Error()), Remote: needs}
 		switch {
 		case remote != nil:

@@ -138,7 +138,7 @@ func (in *Input) notRun(not *NotBuilt, folder string) bool {
 		if inside {
 			not.At = report.Place{File: file, Line: max(in.line(file, "helmCharts"), in.line(file, "helmChartInflationGenerator"))}
 		}
-		not.Why = "helmCharts: gammaguard does not inflate a chart in a kustomization; check what kustomize builds with -f -"
+		not.Why = build.NotInflated
 	default:
 		return false
 	}
