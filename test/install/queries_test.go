@@ -34,6 +34,7 @@ func (a *adoption) queries(t *testing.T) {
 		`^parent-headless$`,
 		"", // the adoption has no exemption: TestExemptionQuery of webhook has one
 		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group$`,
+		`^20\d\d-\S+\tadmin\tshop\tgammaguard.dev/grant\tproducer$`,
 	}
 	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllSubmatch(page, -1)
 	if len(found) != len(wants) {
@@ -69,7 +70,7 @@ func TestAuditPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules := policy.NewPolicyRuleEvaluator(loaded)
-	for resource, want := range map[string]audit.Level{"httproutes": audit.LevelMetadata, "pods": audit.LevelNone} {
+	for resource, want := range map[string]audit.Level{"httproutes": audit.LevelMetadata, "pods": audit.LevelNone, "namespaces": audit.LevelRequest} {
 		request := &authorizer.AttributesRecord{Verb: "create", APIGroup: map[string]string{"httproutes": gatewayv1.GroupName}[resource], Resource: resource, ResourceRequest: true}
 		got := rules.EvaluatePolicyRule(request)
 		if got.Level != want || !slices.Equal(got.OmitStages, []audit.Stage{audit.StageRequestReceived}) {
