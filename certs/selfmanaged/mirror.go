@@ -150,8 +150,11 @@ func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	bundle := &certs.Bundle{CA: secret.Data[certs.CAFile], Cert: secret.Data[certs.CertFile], Key: secret.Data[certs.KeyFile]}
-	if len(bundle.CA) == 0 || len(bundle.Cert) == 0 || len(bundle.Key) == 0 {
+	switch {
+	case len(bundle.Cert) == 0 || len(bundle.Key) == 0:
 		return nil, fmt.Errorf("Secret %s has no certificate yet: the leader creates it", name) //nolint:staticcheck // the name of a kind
+	case len(bundle.CA) == 0: // a Pod of another source may be the leader
+		return nil, fmt.Errorf("Secret %s has a certificate without %s: the leader replaces it; if it was made by other means, delete the Secret and the Deployment, and apply the overlay again", name, certs.CAFile) //nolint:staticcheck // the name of a kind
 	}
 	return bundle, nil
 }

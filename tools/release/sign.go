@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -30,19 +32,29 @@ const (
 const password = "RELEASE_KEY_PASSWORD"
 
 // signer returns what signs with the key: the path of a private key in PEM, encrypted or not, or
-// the URI of one in a KMS, whose plugin sigstore-kms-NAME is in PATH; nil where there is no key. The KMS is asked for the key.
-func signer(ctx context.Context, key string) (signature.SignerVerifier, error) {
+// the URI of one in a KMS, whose plugin sigstore-kms-NAME is in PATH; nil where there is no key. The KMS is asked for the key. It is
+// an error if the command of docs/release.md does not verify what the key signs.
+func signer(ctx context.Context, key string) (of signature.SignerVerifier, err error) {
 	switch {
 	case key == "":
 		return nil, nil
 	case strings.Contains(key, "://"):
-		of, err := kms.Get(ctx, key, crypto.SHA256)
-		if err == nil {
-			_, err = of.PublicKey()
-		}
-		return of, err
+		of, err = kms.Get(ctx, key, crypto.SHA256)
+	default:
+		of, err = signature.LoadSignerVerifierFromPEMFile(key, crypto.SHA256, cryptoutils.StaticPasswordFunc([]byte(os.Getenv(password))))
 	}
-	return signature.LoadSignerVerifierFromPEMFile(key, crypto.SHA256, cryptoutils.StaticPasswordFunc([]byte(os.Getenv(password))))
+	if err != nil {
+		return nil, err
+	}
+	public, err := of.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	switch public.(type) {
+	case *ecdsa.PublicKey, *rsa.PublicKey:
+		return of, nil
+	}
+	return nil, fmt.Errorf("a key of type %T: openssl dgst verifies ECDSA and RSA only, such as one of openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256", public)
 }
 
 // publicKey writes the key by which signatures are verified.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"encoding/base64"
 	"encoding/json"
@@ -236,11 +237,26 @@ func testProvenance(t *testing.T, text []byte, files map[string][]byte) {
 	}
 }
 
-// TestNoKey: a key that is not there, or that has another password, is an error.
+// TestNoKey: a key that is not there, that has another password, or that the documented command does not verify, is an error.
 func TestNoKey(t *testing.T) {
 	for _, key := range []string{"missing.key", "nobody://release", newKey(t, []byte("secret"))} {
 		if _, err := signer(t.Context(), key); err == nil {
 			t.Errorf("%s signs", key)
 		}
+	}
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := cryptoutils.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ed25519.key")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := signer(t.Context(), path); err == nil || !strings.Contains(err.Error(), "ECDSA and RSA only") {
+		t.Errorf("a key that openssl dgst does not verify: %v", err)
 	}
 }
