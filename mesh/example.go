@@ -26,7 +26,9 @@ func (r *Route) Example(at PlacedMatch) string {
 		}
 	case GRPCRoute:
 		method := cmp.Or(match.Method, &MethodMatch{})
-		request = grpcCall(cmp.Or(method.Service, otherService), cmp.Or(method.Method, otherCall))
+		if request = grpcCall(cmp.Or(method.Service, otherService), cmp.Or(method.Method, otherCall)); method.Type == RegularExpression {
+			request = "a gRPC call that matches " + cmp.Or(method.Service, otherService) + "/" + cmp.Or(method.Method, otherCall)
+		}
 	default:
 		return ""
 	}

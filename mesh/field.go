@@ -12,14 +12,15 @@ import (
 // meshes treat differently.
 type Field string
 
-// The fields that are not filters. The last two are cases: a rule without backendRefs, and a
-// request that no rule matches.
+// The fields that are not filters. GRPCMethodExpression is a match of the method that is a regular expression. The last two are cases: a rule
+// without backendRefs, and a request that no rule matches.
 const (
 	RequestTimeout        Field = "timeouts.request"
 	BackendRequestTimeout Field = "timeouts.backendRequest"
 	Retry                 Field = "retry"
 	SessionPersistence    Field = "sessionPersistence"
 	HostnamesField        Field = "hostnames"
+	GRPCMethodExpression  Field = "matches.method: RegularExpression"
 	NoBackendRefs         Field = "no backendRefs"
 	NoMatch               Field = "no match"
 )
@@ -47,7 +48,7 @@ const (
 	backendFilters = "backendRefs.filters: "
 )
 
-// Noun reads "retry", "a CORS filter", or "a CORS filter on a backendRef".
+// Noun reads "retry", "a CORS filter", "a CORS filter on a backendRef", or "a method match by RegularExpression".
 func (f Field) Noun() string {
 	article := func(kind string) string {
 		if strings.HasPrefix(kind, "E") {
@@ -61,6 +62,9 @@ func (f Field) Noun() string {
 	if kind, on := strings.CutPrefix(string(f), backendFilters); on {
 		return article(kind) + " on a backendRef"
 	}
+	if f == GRPCMethodExpression {
+		return "a method match by RegularExpression"
+	}
 	return string(f)
 }
 
@@ -73,7 +77,7 @@ func FieldsOf(kind RouteKind) []Field {
 		fields = []Field{HostnamesField, NoMatch, NoBackendRefs, RequestTimeout, BackendRequestTimeout, Retry, SessionPersistence}
 		filters = append(filters[:3], RequestRedirectFilter, URLRewriteFilter, CORSFilter, ExternalAuthFilter, ExtensionRefFilter)
 	case GRPCRoute:
-		fields = []Field{HostnamesField, NoMatch, NoBackendRefs, SessionPersistence}
+		fields = []Field{HostnamesField, GRPCMethodExpression, NoMatch, NoBackendRefs, SessionPersistence}
 	case TLSRoute:
 		return []Field{HostnamesField, NoBackendRefs}
 	default:
@@ -177,13 +181,16 @@ type Use struct {
 	Field Field
 	// Rule is the index of the rule.
 	Rule int
-	// backend and filter are indices, or -1.
-	backend, filter int
+	// match, backend, and filter are indices, or -1.
+	match, backend, filter int
 }
 
 // Path returns the field path: "spec.rules[0].filters[1]".
 func (u *Use) Path() string {
 	path := "spec.rules[" + strconv.Itoa(u.Rule) + "]"
+	if u.match >= 0 {
+		return path + ".matches[" + strconv.Itoa(u.match) + "].method"
+	}
 	if u.backend >= 0 {
 		path += ".backendRefs[" + strconv.Itoa(u.backend) + "]"
 	}
@@ -206,20 +213,25 @@ func (r *Route) Uses() iter.Seq[Use] {
 }
 
 func (r *RouteRule) uses(rule int, yield func(Use) bool) bool {
-	set := func(is bool, field Field) bool { return !is || yield(Use{field, rule, -1, -1}) }
+	set := func(is bool, field Field) bool { return !is || yield(Use{field, rule, -1, -1, -1}) }
 	if !set(r.Timeouts != nil && r.Timeouts.Request != "", RequestTimeout) ||
 		!set(r.Timeouts != nil && r.Timeouts.BackendRequest != "", BackendRequestTimeout) ||
 		!set(r.Retry != nil, Retry) || !set(r.SessionPersistence != nil, SessionPersistence) {
 		return false
 	}
+	for i := range r.Matches {
+		if method := r.Matches[i].Method; method != nil && method.Type == RegularExpression && !yield(Use{GRPCMethodExpression, rule, i, -1, -1}) {
+			return false
+		}
+	}
 	for i := range r.Filters {
-		if !yield(Use{RuleFilter(r.Filters[i].Type), rule, -1, i}) {
+		if !yield(Use{RuleFilter(r.Filters[i].Type), rule, -1, -1, i}) {
 			return false
 		}
 	}
 	for i := range r.BackendRefs {
 		for j := range r.BackendRefs[i].Filters {
-			if !yield(Use{BackendFilter(r.BackendRefs[i].Filters[j].Type), rule, i, j}) {
+			if !yield(Use{BackendFilter(r.BackendRefs[i].Filters[j].Type), rule, -1, i, j}) {
 				return false
 			}
 		}

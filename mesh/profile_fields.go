@@ -59,6 +59,7 @@ const (
 func ciliumFields() []FieldFact {
 	return slices.Concat(
 		does(Ignored, ReadInSource, "cilium#38415", HostnamesField).of(HTTPRoute, GRPCRoute),
+		does(Honored, ReadInSource, ciliumIngestion+": as a path", GRPCMethodExpression),
 		does(RequestFails, ReadInSource, ciliumIngestion, NoBackendRefs).of(HTTPRoute, GRPCRoute),
 		does(Honored, ReadInSource, ciliumIngestion, RequestTimeout, Retry).since("1.20"),
 		does(BoundsRequest, Observed, ciliumTranslation+"timeoutMutation", BackendRequestTimeout).since("1.20"),
@@ -78,6 +79,7 @@ func istioFields() []FieldFact {
 	return slices.Concat(
 		does(Ignored, ReadInSource, istioConversion, HostnamesField).of(HTTPRoute, GRPCRoute),
 		does(Honored, ReadInSource, "predicted from Istio's source, buildTLSMatch in pilot/pkg/config/kube/gateway: the hostnames become sniHosts", HostnamesField).of(TLSRoute),
+		does(Honored, ReadInSource, istioConversion+": as a path", GRPCMethodExpression),
 		does(RequestFails, ReadInSource, istioConversion, NoBackendRefs).of(HTTPRoute, GRPCRoute),
 		does(RequestFails, Observed, "the route configurations that Istio makes, 1,944 of 1,944 requests", NoMatch),
 		does(Honored, ReadInSource, istioConversion, RequestTimeout, Retry),
@@ -120,6 +122,7 @@ func linkerdFields() []FieldFact {
 	return slices.Concat(
 		does(Honored, ReadInSource, linkerdGRPC+"; linkerd.io, reference/httproute", HostnamesField).of(HTTPRoute, GRPCRoute),
 		does(Honored, ReadInSource, "predicted from Linkerd's source, policy-controller/k8s/index/src/outbound/index/tls.rs: the hostnames become matches of the server name", HostnamesField).of(TLSRoute),
+		does(RouteDropped, ReadInSource, dropped+"; before edge-25.2.3, an expression was compared as text", GRPCMethodExpression).instead("Exact, or no method"),
 		does(ToParent, ReadInSource, linkerdGRPC+": the default backend is FirstAvailable", NoBackendRefs).of(HTTPRoute, GRPCRoute, TLSRoute),
 		does(Honored, ReadInSource, "linkerd2 PR 14750", RequestTimeout).since("25.12"),
 		does(Ignored, ReadInSource, "linkerd2#14713", RequestTimeout).until("25.12").instead("the annotation timeout.linkerd.io/request on the route"),

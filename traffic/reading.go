@@ -57,6 +57,9 @@ func (m *reading) settings(rule *mesh.RouteRule) *mesh.RouteRule {
 		}
 		m.bound(&timeouts, rule.Retry != nil)
 	}
+	m.reads(mesh.GRPCMethodExpression, slices.ContainsFunc(rule.Matches, func(match mesh.RouteMatch) bool {
+		return match.Method != nil && match.Method.Type == mesh.RegularExpression
+	}))
 	if !m.reads(mesh.Retry, rule.Retry != nil) {
 		out.Retry = nil
 	}

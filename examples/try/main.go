@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -59,8 +60,15 @@ func try(w io.Writer, files ...string) error {
 			printable.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, message)
 		}
 	}
-	printable.Fprintf(w, "%d routes in %d files\n", len(routes), len(files))
+	printable.Fprintf(w, "%s in %s\n", counted(len(routes), "route"), counted(len(files), "file"))
 	return nil
+}
+
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }
 
 // read returns the objects of the files: what they do not have is unknown, not absent.
