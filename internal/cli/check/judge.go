@@ -2,13 +2,18 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // judge judges the routes of an input.
@@ -96,7 +101,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		return nil, err
 	}
 	for i := range verdict.Findings {
-		if found := findingOf(r, &verdict.Findings[i]); !tells(names, &found, found.Effect) {
+		if found := j.labeled(findingOf(r, &verdict.Findings[i])); !tells(names, &found, found.Effect) {
 			judged.Findings = append(judged.Findings, found)
 		}
 	}
@@ -156,6 +161,29 @@ func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
 			}
 		}
 	}
+}
+
+// labeled adds to the remedy of a grant that is missing where the Namespace is in files, whatever the cluster has: its label is to be set there, too.
+func (j *judge) labeled(found report.Finding) report.Finding {
+	if found.Rule != validate.RuleGrantMissing || j.options.Cluster != nil {
+		return found
+	}
+	key := manifest.Key{Kind: mesh.NamespaceKind, Name: found.Reference.Namespace}
+	at := j.declared[key]
+	if object := j.world.context.get(key); at.File == "" && object != nil {
+		at = report.Place{File: object.Origin.File, Line: object.Line("")}
+	}
+	if at.File == "" {
+		return found
+	}
+	remedy := found.Remedy
+	grant, hint := remedy, ""
+	if before, is := strings.CutSuffix(remedy, rules.ForgottenNamespace); is {
+		grant, hint = before, rules.ForgottenNamespace
+	}
+	found.Remedy = fmt.Sprintf("%s, and set the label at %s:%d%s", grant, printable.Text(at.File), at.Line, hint)
+	found.Message = strings.Replace(found.Message, printable.Text(remedy), printable.Text(found.Remedy), 1)
+	return found
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {

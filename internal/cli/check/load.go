@@ -45,7 +45,8 @@ type loaded struct {
 	weights map[manifest.Key][]rollout.Weight
 	// unread is why some of the context cannot be read.
 	unread error
-	// duplicates are the objects that bear on routes and are there again.
+	// declared says where each object that bears on routes stands first, and duplicates are those that are there again.
+	declared   map[manifest.Key]report.Place
 	duplicates []report.Duplicate
 	// namespaces are those in which routes of the cluster count, for users who cannot list all.
 	namespaces []string
@@ -82,8 +83,6 @@ type route struct {
 // loader loads one input.
 type loader struct {
 	*loaded
-	// declared says where each object that bears on routes stands first.
-	declared map[manifest.Key]report.Place
 	// arrived counts the routes that are new.
 	arrived int64
 	// earlier are the routes of the version before; nil where there is none.
@@ -105,8 +104,9 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
 			weights:  map[manifest.Key][]rollout.Weight{},
 			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
+			declared: map[manifest.Key]report.Place{},
 		},
-		declared: map[manifest.Key]report.Place{}, earlier: earlier,
+		earlier: earlier,
 	}
 	l.sees = l.world
 	if l.world.context = options.context; l.world.context == nil {

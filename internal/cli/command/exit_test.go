@@ -98,7 +98,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"check", "-f", "testdata/none"}, "error: testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: testdata/none: no such file or directory\n"},
 		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": did you mean parent-headless? run 'gammaguard explain' to list all IDs\n"},
-		{[]string{"trace", "-f", shop}, "error: specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path; if pod is the namespace, service/cart.pod:80\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "-f", shop}, "error: specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "pod/cart:80", "-f", shop}, "error: \"pod/cart:80\": want a Service, as in service/cart:80, cart:http, or http://cart.shop/path; if pod is the namespace, service/cart.pod:80\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "http://cart.shop/v2", "-f", shop, "--path", "/"}, "error: --path and --grpc cannot be used with a URL, which has a path\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "cart", "--complete"}, "error: --complete has no effect without files, and cannot be used with --cluster\nSee 'gammaguard trace --help' for usage\n"},
