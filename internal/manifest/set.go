@@ -91,7 +91,7 @@ func (s *Set) put(o *Object) error {
 	case Key{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:
 		err = s.putEndpointSlice(o)
 	case Key{Group: mesh.GatewayGroup, Kind: "ReferenceGrant"}:
-		if o.IsUnservedGrant() {
+		if field, _ := o.RefusedGrant(); field != "" {
 			s.others[o.Key] = true
 			return nil
 		}

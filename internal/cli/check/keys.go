@@ -47,8 +47,8 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 	default:
 		note("kind", fmt.Sprintf("kind %s does not exist, so the object is not checked; if a route is meant, write %s", d.Key.Kind, kind), true)
 	}
-	if d.IsUnservedGrant() {
-		note("apiVersion", fmt.Sprintf("%s: the API server does not serve ReferenceGrant %s, so it permits nothing; write apiVersion: %s/v1beta1", d.Key, d.Version, mesh.GatewayGroup), true)
+	if field, wrong := d.RefusedGrant(); field != "" {
+		note(field, fmt.Sprintf("%s: %s", d.Key, wrong), true)
 	}
 	if keyed(d) {
 		for key := range mesh.IneffectiveKeys(d.Key.Kind, d.JSON) {

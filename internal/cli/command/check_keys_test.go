@@ -183,8 +183,9 @@ func TestCheckLacksField(t *testing.T) {
 	}
 }
 
-// TestCheckUnservedGrant: a ReferenceGrant in a version that the API server does not serve is noted at its line, fails a strict check, and permits nothing.
-func TestCheckUnservedGrant(t *testing.T) {
+// TestCheckRefusedGrant: a ReferenceGrant that the API server does not take, by its version or for the lack of a field, is noted at its line, fails a
+// strict check, and permits nothing.
+func TestCheckRefusedGrant(t *testing.T) {
 	const grant = "apiVersion: gateway.networking.k8s.io/VERSION\nkind: ReferenceGrant\nmetadata: {name: news, namespace: search}\n" +
 		"spec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: news}], to: [{group: \"\", kind: Service}]}\n"
 	const route = "{apiVersion: v1, kind: Namespace, metadata: {name: news, labels: {gammaguard.dev/grant: producer}}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: search}}\n" +
@@ -192,12 +193,18 @@ func TestCheckUnservedGrant(t *testing.T) {
 		"---\n{apiVersion: v1, kind: Service, metadata: {name: search, namespace: search}, spec: {ports: [{port: 80}]}}\n" +
 		"---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: news}, " +
 		"spec: {parentRefs: [{group: \"\", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: search, namespace: search, port: 80}]}]}}\n"
-	for version, served := range map[string]bool{"v1": true, "v1beta1": true, "v1alpha2": false} {
-		folder := written(t, map[string]string{"route.yaml": route, "grant.yaml": strings.Replace(grant, "VERSION", version, 1)})
+	v1 := strings.Replace(grant, "VERSION", "v1", 1)
+	for text, note := range map[string]string{
+		v1: "", strings.Replace(grant, "VERSION", "v1beta1", 1): "",
+		strings.Replace(grant, "VERSION", "v1alpha2", 1):    "1: ReferenceGrant search/news: the API server does not serve ReferenceGrant v1alpha2, so it permits nothing; write apiVersion: gateway.networking.k8s.io/v1beta1\n",
+		strings.Replace(v1, `group: "", `, "", 1):           "4: ReferenceGrant search/news: group is missing in spec.to[0], so the API server refuses the ReferenceGrant, and it permits nothing\n",
+		strings.Replace(v1, `"", kind`, `null, kind`, 1):    "4: ReferenceGrant search/news: group is missing in spec.to[0], so the API server refuses the ReferenceGrant, and it permits nothing\n",
+		strings.Replace(v1, ", namespace: news}]", "}]", 1): "4: ReferenceGrant search/news: namespace is missing in spec.from[0], so the API server refuses the ReferenceGrant, and it permits nothing\n",
+	} {
+		folder := written(t, map[string]string{"route.yaml": route, "grant.yaml": text})
 		got := runIn(t, folder, "check", "--mesh", "cilium", "--complete", "--strict", ".")
-		noted := strings.Contains(got.stdout, "note: grant.yaml:1: ReferenceGrant search/news: the API server does not serve ReferenceGrant v1alpha2, so it permits nothing; write apiVersion: gateway.networking.k8s.io/v1beta1")
-		if noted == served || strings.Contains(got.stdout, "backend-not-permitted") == served || !served && got.code == ExitClean {
-			t.Errorf("%s: %+v", version, got)
+		if !strings.Contains(got.stdout, "note: grant.yaml:"+note) == (note != "") || strings.Contains(got.stdout, "backend-not-permitted") == (note == "") || note != "" && got.code == ExitClean {
+			t.Errorf("%s: %+v", text, got)
 		}
 	}
 }
