@@ -35,6 +35,7 @@ func (a *adoption) queries(t *testing.T) {
 		"", // the adoption has no exemption: TestExemptionQuery of webhook has one
 		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group$`,
 		`^20\d\d-\S+\tadmin\tshop\tgammaguard.dev/grant\tproducer$`,
+		"", // nobody did: TestGrantQueries has who does
 	}
 	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllSubmatch(page, -1)
 	if len(found) != len(wants) {
@@ -49,6 +50,41 @@ func (a *adoption) queries(t *testing.T) {
 		_ = log.Close() // it was only read
 		if want := wants[i]; want == "" && len(lines) > 0 || want != "" && !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("%s: want %q in %q", query[1], want, lines)
+		}
+	}
+}
+
+// TestGrantQueries: who changed what decides on grants, in each way of kubectl, and who was refused.
+func TestGrantQueries(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "audit-log.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "## Who gave or took a grant")
+	queries := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllStringSubmatch(text, -1)
+	const shop = `"objectRef": {"resource": "namespaces", "name": "shop"}, "user": {"username": "admin"}, "requestReceivedTimestamp": "now", "requestURI": "/api/v1/namespaces/shop`
+	for _, test := range []struct {
+		event string
+		want  [2][]string
+	}{
+		{`{"verb": "patch", ` + shop + `", "impersonatedUser": {"username": "ann"}, "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"a": "b", "gammaguard.dev/grant": null}, "annotations": {"gammaguard.dev/grant-route-kinds": "GRPCRoute"}}}}`,
+			[2][]string{{"now\tann\tshop\tgammaguard.dev/grant\tremoved", "now\tann\tshop\tgammaguard.dev/grant-route-kinds\tGRPCRoute"}}},
+		{`{"verb": "patch", ` + shop + `", "responseStatus": {"code": 200}, "requestObject": [{"op": "remove", "path": "/metadata/labels/gammaguard.dev~1grant"}, {"op": "add", "path": "/metadata/labels/a", "value": "b"}]}`,
+			[2][]string{{"now\tadmin\tshop\t/metadata/labels/gammaguard.dev~1grant\tremoved"}}},
+		{`{"verb": "delete", ` + shop + `", "responseStatus": {"code": 200}}`, [2][]string{{"now\tadmin\tshop\tnamespace\tdeleted"}}},
+		{`{"verb": "update", ` + shop + `", "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{{"now\tadmin\tshop\tgammaguard.dev/mode\twarn"}}},
+		{`{"verb": "patch", ` + shop + `?dryRun=All", "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{}},
+		{`{"verb": "patch", ` + shop + `", "responseStatus": {"code": 403, "message": "no"}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{nil, {"now\tadmin\tpatch\tshop\tno"}}},
+		{`{"verb": "create", "objectRef": {"resource": "httproutes"}, "responseStatus": {"code": 403}}`, [2][]string{}},
+	} {
+		for i, query := range queries {
+			if got := runQuery(t, query[1], strings.NewReader(test.event)); !slices.Equal(got, test.want[i]) {
+				t.Errorf("%s: query %d: want %q, got %q", test.event, i, test.want[i], got)
+			}
 		}
 	}
 }

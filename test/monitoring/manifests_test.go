@@ -161,6 +161,10 @@ func TestComponent(t *testing.T) {
 			t.Errorf("there is no %s", want)
 		}
 	}
+	endpoints, _, err := unstructured.NestedSlice(found["ServiceMonitor gammaguard"], "spec", "endpoints")
+	if len(endpoints) != 1 || endpoints[0].(map[string]any)["honorLabels"] != true {
+		t.Errorf("the label namespace of the metrics is lost: %v, %v", endpoints, err)
+	}
 	var dashboard corev1.ConfigMap
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(found["ConfigMap gammaguard-dashboard"], &dashboard, true); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // applyPolicies is how policies come to fit the configuration.
@@ -23,6 +24,9 @@ func (i *installation) policies() {
 	switch sync, why, err := grantpolicy.New(configuration.Policy()).Compare(i.ctx, policySource{i}); {
 	case err != nil:
 		i.add(check, Unclear, "%s", err)
+	case sync == grantpolicy.NotInstalled && configuration.Mode == mesh.Enforce && i.validating != nil && policyOf(i.validating.FailurePolicy) == admissionv1.Ignore:
+		i.add(check, Warn, "none are installed, and the failurePolicy is Ignore: while gammaguard does not answer, the API server stores routes without a grant; "+
+			"take the component audit-only out, or set the failurePolicy to Fail")
 	case sync == grantpolicy.NotInstalled:
 		i.add(check, OK, "none are installed: only the webhook can refuse these routes")
 	case i.configuration == nil:
