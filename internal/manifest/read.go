@@ -345,6 +345,7 @@ func yamlError(origin Origin, text string, err error) error {
 		message = message[len(m[0]):]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			origin.Line += min(n-1, strings.Count(strings.TrimRight(text, "\n"), "\n"))
+			message = yaml.Worded(message, text, n)
 		}
 	}
 	return &Error{origin, errors.New(broken + message)}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/encoding/unicode"
@@ -123,6 +124,15 @@ func bound(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// Worded returns what a parser says of a line of the text, from 1: it has no word for a tab where a value may begin.
+func Worded(message, text string, line int) string {
+	lines := strings.Split(text, "\n")
+	if message == "found character that cannot start any token" && line > 0 && line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[line-1], " "), "\t") {
+		return "found a tab character that violates indentation"
+	}
+	return message
 }
 
 // lines returns the lines of the text that are not empty, without their breaks: those that YAML 1.1 has.

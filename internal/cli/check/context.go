@@ -49,7 +49,7 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 			s.routes = append(s.routes, f.Name)
 		}
 	}
-	for _, notice := range unbuiltNotices(input.Unbuilt(options.Context), unbuiltContext) {
+	for _, notice := range unbuiltNotices(input.Unbuilt(options.Context, false), unbuiltContext) {
 		notice.Explains = true
 		s.slips = append(s.slips, notice)
 	}

@@ -30,6 +30,27 @@ func notCompared(failed error) *report.Diff {
 	}}
 }
 
+// brokenInput is the difference of an input that is broken, with the error; for another error there is none.
+func brokenInput(failed error) (*report.Diff, error) {
+	if !isBroken(failed) {
+		return nil, failed
+	}
+	diff := notCompared(failed)
+	diff.Notes = nil
+	for _, part := range parts(failed) {
+		diff.Failures = append(diff.Failures, "the input is not compared: "+oneLine(part.Error()))
+	}
+	return diff, failed
+}
+
+// parts returns the errors that one is made of.
+func parts(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
 // failure is why sets are not compared; it is noted, or an error.
 type failure struct {
 	why   string
@@ -45,11 +66,7 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
 	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		parts := []error{failed[1]}
-		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
-			parts = joined.Unwrap()
-		}
-		for _, part := range parts {
+		for _, part := range parts(failed[1]) {
 			d.failedBy(name, why(part), true)
 		}
 		return

@@ -308,6 +308,7 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	d.out.Unchanged += diff.Unchanged
+	d.out.NotCompared += diff.NotCompared
 	for i, texts := range [][]string{diff.LeftOut, diff.Notes} {
 		for _, text := range texts {
 			if in := d.said[i][text]; !slices.Contains(in, name) {

@@ -56,6 +56,26 @@ func TestLeftAsideUnread(t *testing.T) {
 	}
 }
 
+// TestLeftAsideValues: a chart is not rendered with a values file that a pattern of ours names, which is named; git's patterns name none.
+func TestLeftAsideValues(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		"c/Chart.yaml": chartFile, "c/templates/b.yaml": "{{ if .Values.broken }}{{ fail \"no\" }}{{ end }}" + route("b"), "c/values-a.yaml": "broken: true\n", "c/ci/b.yaml": "broken: true\n",
+		"c/values-c.yaml": "other: true\n", ".gitignore": "values-c.yaml\n", ".gammaguardignore": "values-a.yaml\n/c/ci/\n",
+	})
+	all, says := strictly(t)
+	var notices []string
+	for _, n := range all.Notices {
+		notices = append(notices, n.Path+": "+n.Message)
+	}
+	want := []string{
+		`.gammaguardignore: its pattern "/c/ci/" ignores 1 file that may hold routes: c/ci/b.yaml`,
+		`.gammaguardignore: its pattern "values-a.yaml" ignores 1 file that may hold routes: c/values-a.yaml`,
+	}
+	if got := strings.Join(notices, "\n"); got != strings.Join(want, "\n") || says != "" || len(all.Sets) != 2 {
+		t.Errorf("notices %s\nsays %q: %+v", got, says, all.Sets)
+	}
+}
+
 // TestUsedByEachOther: kustomizations that use each other are each looked at once.
 func TestUsedByEachOther(t *testing.T) {
 	const count = 2000

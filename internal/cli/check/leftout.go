@@ -237,7 +237,8 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 				users = append(users, nameOf(set))
 			}
 		}
-		if by := f.IgnoredBy(file); i == 0 || by == "" {
+		by := f.IgnoredBy(file)
+		if chart := filepath.Base(files[0]) == source.ChartFile; i == 0 || chart && ignored == "" || !chart && by == "" { // of a chart, one is enough
 			ignored = by
 		}
 	}

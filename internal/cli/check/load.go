@@ -127,7 +127,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 // read reads what is judged.
 func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
-	l.unbuilt = append(input.Unbuilt(l.options.Files), input.Around(l.options.Files)...) // not of definitions, which are never built
+	l.unbuilt = append(input.Unbuilt(l.options.Files, l.options.projected), input.Around(l.options.Files)...) // not of definitions, which are never built
 	input.Take(l.files)
 	return err
 }
@@ -236,7 +236,7 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 	if err != nil {
 		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
-	l.slips = append(l.slips, unbuiltNotices(input.Unbuilt(before.Files), unbuiltBase)...)
+	l.slips = append(l.slips, unbuiltNotices(input.Unbuilt(before.Files, false), unbuiltBase)...)
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {

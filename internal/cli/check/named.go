@@ -21,6 +21,7 @@ func (o *Options) Surround(project *sets.Project) {
 func (o *Options) Over(set *sets.Set) *Options {
 	over := *o
 	over.Files, over.aside, over.Kustomizations, over.Charts = set.Files, set.Aside, nil, nil
+	over.projected = set.Named && set.Taken != nil
 	if set.Kustomization != "" {
 		over.Kustomizations = []string{set.Kustomization}
 	}

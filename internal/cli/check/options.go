@@ -21,6 +21,8 @@ type Options struct {
 	Files []string
 	// aside are files and folders below Files that are not read.
 	aside map[string]bool
+	// projected is set if Files are those of a set that a project names.
+	projected bool
 	// Kustomizations are folders that kustomize builds.
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.

@@ -114,14 +114,15 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 	return routes
 }
 
-// Diff compares what requests meet by two versions of the input. It is an error if any of the version after cannot be read. A base
+// Diff compares what requests meet by two versions of the input. It is an error if any of the version after cannot be read, with a difference if
+// that is broken. A base
 // that is broken is not compared: who repairs it is not to blame.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	was, failed := loadAlone(ctx, before, nil)
 	now, err := loadAlone(ctx, after, was)
 	switch {
 	case err != nil: // which the user can correct, whatever the base is
-		return nil, err
+		return brokenInput(err)
 	case failed != nil && isBroken(failed):
 		return notCompared(failed), nil
 	case failed != nil:
@@ -140,7 +141,7 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 	defer disk.Close()
 	after, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
-		return nil, err
+		return brokenInput(err)
 	}
 	base := *options
 	base.Files, base.Kustomizations, base.Charts = nil, nil, nil

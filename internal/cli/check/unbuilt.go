@@ -14,8 +14,11 @@ import (
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
-// unbuiltNotices say which kustomizations and charts were read as plain files, and the flag that builds them.
+// unbuiltNotices say which kustomizations and charts were read as plain files, and the flag that builds them, or the field of a project.
 func (l *loaded) unbuiltNotices() []report.Notice {
+	if l.options.projected {
+		return unbuiltNotices(l.unbuilt, unbuiltSet)
+	}
 	return unbuiltNotices(l.unbuilt, func(build, flag string, folders []string) string {
 		if l.options.Root != "" { // a revision has other names for them than the user
 			return fmt.Sprintf("to %s one, name it with %s as it is now, or name no input", build, flag)
@@ -50,9 +53,20 @@ func unbuiltNotices(all []source.Unbuilt, remedy func(build, flag string, folder
 	return notices
 }
 
-// unbuiltBase is the remedy for what --base names, and unbuiltContext that for context.
+// unbuiltBase is the remedy for what --base names, unbuiltSet that for files of a set, and unbuiltContext that for context.
 func unbuiltBase(build, flag string, _ []string) string {
 	return fmt.Sprintf("to %s one, name it with --base, and the input with %s", build, flag)
+}
+
+func unbuiltSet(build, flag string, folders []string) string {
+	what, field := "it", "kustomization"
+	if len(folders) > 1 {
+		what = "one"
+	}
+	if flag == "--helm" {
+		field = "chart"
+	}
+	return fmt.Sprintf("to %s %s, name it in sets of %s as %s, and not in files", build, what, sets.ProjectFile, field)
 }
 
 func unbuiltContext(string, string, []string) string {

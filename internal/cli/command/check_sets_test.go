@@ -153,7 +153,7 @@ func TestCheckMissingBelow(t *testing.T) {
 		"resources:\n- s.yaml\n":                                  {"2", "resources: s.yaml does not exist"},
 		"patches:\n- path: s.yaml\n":                              {"2", "path: s.yaml does not exist"},
 		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n":     {"1", "files: a=s.txt does not exist"},
-		"resources:\n\t- s.yaml\n":                                {"2", "broken YAML: found character that cannot start any token"},
+		"resources:\n\t- s.yaml\n":                                {"2", "broken YAML: found a tab character that violates indentation"},
 		"namePrefix: a-\nresource: [s.yaml]\n":                    {"2", "invalid Kustomization: json: unknown field \"resource\""},
 		"patches:\n- target: {kind: Service}\n  paths: a\n":       {"3", "invalid Kustomization: json: unknown field \"paths\""},
 		"patches:\n- targets: {}\nreplacements:\n- targets: []\n": {"1", "invalid Kustomization: json: unknown field \"targets\""},

@@ -275,11 +275,10 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if _, err := adopt(f.given, tree.Root(), start, then); err != nil {
 		return nil, tree.Named(err)
 	}
-	if diff, err = check.Diff(ctx, then, &f.options); err != nil {
-		return nil, tree.Named(err)
+	if diff, err = check.Diff(ctx, then, &f.options); diff != nil {
+		f.nameFiles(ctx, tree, diff)
 	}
-	f.nameFiles(ctx, tree, diff)
-	return diff, nil
+	return diff, tree.Named(err)
 }
 
 // nameFiles names the files of the base as git does, and notes that the base has another configuration than --config names, and, where anything

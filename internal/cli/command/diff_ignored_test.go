@@ -96,7 +96,8 @@ func TestDiffOfIgnoredSets(t *testing.T) {
 		{"what remains of it", ".gammaguardignore", "prod/\ntest/\n", []string{"kustomization prod", "kustomization test"}, ".gammaguardignore ignores it", "prod/kustomization.yaml"},
 		{"directory", ".gammaguardignore", "plain/\n", []string{"directory plain"}, ".gammaguardignore ignores it", "plain/web.yaml"},
 		{"its file", "plain/.gammaguardignore", "web.yaml\n", []string{"plain/web.yaml"}, "plain/.gammaguardignore ignores it", "plain/web.yaml"},
-		{"chart", ".gitignore", "chart\n", []string{"chart chart", "chart chart with chart/values-prod.yaml"}, ".gitignore ignores it", "chart/Chart.yaml"}, //nolint:dupword // kinds and names
+		{"chart", ".gitignore", "chart\n", []string{"chart chart", "chart chart with chart/values-prod.yaml"}, ".gitignore ignores it", "chart/Chart.yaml"},            //nolint:dupword // kinds and names
+		{"values", ".gammaguardignore", "values-prod.yaml\n", []string{"chart chart with chart/values-prod.yaml"}, ".gammaguardignore ignores it", "chart/Chart.yaml"}, //nolint:dupword // kinds and names
 		{"sets", ".gammaguard.yaml", project + "sets: [{kustomization: prod}, {kustomization: test}, {chart: chart}]\n", []string{"directory plain"}, "no set of .gammaguard.yaml has it", "plain/web.yaml"},
 	} {
 		deployed(t)

@@ -76,6 +76,10 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	deployed(t)
 	put(t, "plain/web.yaml", "kind: [\napiVersion: gateway.networking.k8s.io/v1\n")
 	put(t, "node_modules/x.yaml", orphan)
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "plain", "-o", "markdown"); got.code != ExitUsage || !strings.Contains(got.stdout, "\n> `the input is not compared: plain/web.yaml:2: broken YAML") ||
+		!strings.HasPrefix(got.stderr, "error: plain/web.yaml:2: ") {
+		t.Errorf("-f: %+v", got)
+	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "markdown"); !strings.Contains(got.stdout, "\n> `directory plain: not compared: plain/web.yaml:2: broken YAML") {
 		t.Errorf("the comment does not say why: %+v", got)
 	}

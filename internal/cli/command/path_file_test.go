@@ -31,6 +31,11 @@ func TestPathFile(t *testing.T) {
 	if got := run(t, "", "check", "plain/notes.txt"); !strings.HasSuffix(got.stdout, "0 routes in 0 files: no findings\n") {
 		t.Errorf("a file that is no manifest: %+v", got)
 	}
+	put(t, "plain/README.md", "# keys\n```yaml\n"+contents(t, "plain/web.yaml")+"```\n{{ x }}\n")
+	put(t, "plain/README.rst", "keys::\n\n  @\n"+contents(t, "plain/web.yaml"))
+	if got := run(t, "", "check", "--strict", "plain/README.md", "plain/README.rst"); got.code != ExitClean || !strings.Contains(got.stdout, "2 files that are not manifests: plain/README.md, plain/README.rst\n") {
+		t.Errorf("files that quote manifests: %+v", got)
+	}
 	if got := run(t, "", "diff", "--base", "plain/web.yaml", "plain/more.yaml"); !strings.Contains(got.stdout, "Service shop/web is no longer in the input") {
 		t.Errorf("two files: %+v", got)
 	}

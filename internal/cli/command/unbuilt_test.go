@@ -93,6 +93,31 @@ func TestUnbuilt(t *testing.T) {
 	}
 }
 
+// TestUnbuiltSets: a set of files that has a kustomization, or a chart, does not build it, which is said, and fails a strict check where it may make routes.
+func TestUnbuiltSets(t *testing.T) {
+	deployed(t)
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [prod, chart/Chart.yaml]}, {files: [plain]}, {kustomization: test}]\n")
+	commit(t)
+	const (
+		note  = "prod: its kustomization is read as plain files; to build it, name it in sets of .gammaguard.yaml as kustomization, and not in files\n"
+		chart = "chart: its Helm chart is read as plain files; to render it, name it in sets of .gammaguard.yaml as chart, and not in files\n"
+		why   = ", and that files in sets of .gammaguard.yaml read as plain files; name it there as "
+	)
+	got := run(t, "", "check", "--strict")
+	for _, want := range []string{"note: " + note, "note: " + chart, "not checked: prod: a kustomization that may make or change routes" + why + "kustomization\n", "not checked: chart: a chart that may make routes" + why + "chart\n"} {
+		if got.code != ExitUsage || !strings.Contains(got.stdout, want) {
+			t.Errorf("check: no %q: %+v", want, got)
+		}
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: "+note) || !strings.Contains(got.stdout, " unchanged; 2 sets not compared\n") {
+		t.Errorf("diff: %+v", got)
+	}
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [base]}, {files: [plain]}, {kustomization: prod}, {kustomization: test}, {chart: chart}]\n")
+	if got := run(t, "", "check", "--strict"); strings.Contains(got.stdout, "not checked") || !strings.Contains(got.stdout, "note: base: its kustomization ") {
+		t.Errorf("a base that is built elsewhere: %+v", got)
+	}
+}
+
 // TestGraphFindsNamespace: as trace does.
 func TestGraphFindsNamespace(t *testing.T) {
 	if got := run(t, "", "graph", "-f", exampleShop, "service/checkout"); got.code != ExitClean || !strings.Contains(got.stdout, "GRPCRoute checkout") {

@@ -293,6 +293,10 @@ func (d *discovery) file(path string) {
 	}
 	size := source.Size(data)
 	data = yaml.UTF8(data)
+	if isText(path, data) {
+		d.skip(path, report.NotManifest)
+		return
+	}
 	h, may := routesIn(d.namespace, path, data)
 	h.template = d.inChart[at] == chartMade
 	misnamed := d.inChart[at] == noPart && !may && !h.misspelt && isMisnamed(path, data)

@@ -60,7 +60,7 @@ func (d *discovery) sets(paths []string) []Set {
 const maxValues = 100
 
 // valuesOf returns the files that override the values of a chart: each in its folder ci, and values-*.yaml and
-// values.*.yaml beside its values.yaml. Of more than maxValues, the others are left aside.
+// values.*.yaml beside its values.yaml. What a pattern of ours names, and of more than maxValues the others, is left aside.
 func (d *discovery) valuesOf(chart string) (files []string) {
 	for _, at := range []string{chart, filepath.Join(chart, "ci")} {
 		folder, isFolder, err := d.disk.Files.Resolve(at)
@@ -71,7 +71,13 @@ func (d *discovery) valuesOf(chart string) (files []string) {
 		for _, entry := range entries {
 			name := entry.Name()
 			beside := strings.HasPrefix(name, "values-") || strings.HasPrefix(name, "values.") && strings.Count(name, ".") > 1
-			if path := filepath.Join(at, name); filepath.Ext(name) == ".yaml" && (at != chart || beside) && !entry.IsDir() {
+			path := filepath.Join(at, name)
+			if filepath.Ext(name) != ".yaml" || at == chart && !beside || entry.IsDir() {
+				continue
+			}
+			if by, own := d.matchOwn(d.ignoresOf(at), path, false); own {
+				d.leaveValues(path, by)
+			} else {
 				files = append(files, path)
 			}
 		}

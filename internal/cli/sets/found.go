@@ -59,8 +59,8 @@ type holder struct {
 	unread, foreign bool
 	// misspelt is set if it has an object that is probably meant to be a route, or that lacks its kind or apiVersion.
 	misspelt bool
-	// template is set for a file that Helm makes objects of.
-	template bool
+	// template is set for a file that Helm makes objects of, and values for one of a chart's values.
+	template, values bool
 	// place says where it is; by is the pattern by which it is left aside on purpose, if that is why.
 	place place
 	by    ignorePattern
@@ -139,6 +139,8 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		h := &f.holders[i]
 		switch {
 		case f.reported[h.path]:
+		case h.values:
+			declared[h.by] = append(declared[h.by], h.path)
 		case h.taken(all, f.disk.Resolved(h.path)):
 			if h.place == leftAside && !slices.ContainsFunc(f.Sets, func(set Set) bool { return slices.Contains(set.Files, h.path) }) {
 				text := "its pattern %q has no effect on %s: a kustomization or a chart uses it; to ignore that, name its directory"
@@ -197,7 +199,7 @@ func (f *Found) objects(all *source.Taken) (holders []holder) {
 // taken reports whether the sets have each route of the file, or, where they cannot be read, one that was made of it.
 func (h *holder) taken(t *source.Taken, path string) bool {
 	switch {
-	case t.Excused(path):
+	case t.Excused(path), t.Plain(path):
 		return true
 	case len(h.routes) == 0:
 		return t.Rendered(path) && (h.foreign || t.Makes(path))

@@ -25,6 +25,20 @@ func looksLikeManifest(data []byte) bool {
 	return hasField(data, "apiVersion") && hasField(data, "kind")
 }
 
+// isText reports whether a file that a PATH names is none of manifests, whatever it quotes: by its ending, and by what it is.
+func isText(path string, data []byte) bool {
+	switch {
+	case source.IsManifest(path):
+		return false
+	case filepath.Ext(path) == ".md":
+		return true
+	case bytes.Contains(data, []byte("{{")): // a template
+		return false
+	}
+	_, errs := manifest.ReadUndecoded(path, data, "")
+	return len(errs) > 0
+}
+
 // mayLack reports whether the text has metadata, and may have an object without kind or apiVersion that bears on routes: it has one of the two
 // fields, but not the other, or parentRefs, also of a route without either beside whole objects.
 func mayLack(data []byte) bool {

@@ -20,6 +20,14 @@ func (d *discovery) setAside(path string, where place, by ignorePattern) {
 	}
 }
 
+// leaveValues notes a values file that is left aside, and with it the routes that the chart makes by it.
+func (d *discovery) leaveValues(path string, by ignorePattern) {
+	d.setAside(path, leftAside, by)
+	if !slices.ContainsFunc(d.holders, func(h holder) bool { return h.path == path }) {
+		d.holders = append(d.holders, holder{path: path, place: leftAside, by: by, values: true})
+	}
+}
+
 // leaveAsideOf notes what our patterns leave aside of the folders of a named set. What is below the paths was looked at.
 func (d *discovery) leaveAsideOf(set *Set, paths []string) {
 	for _, root := range set.Files {

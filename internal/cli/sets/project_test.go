@@ -171,7 +171,7 @@ func TestProjectWhole(t *testing.T) {
 		{sets.ProjectFile, "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nmode: audit\n", ".gammaguard.yaml:2: " + header},
 		{sets.ProjectFile, "- a\n", ".gammaguard.yaml:1: must be a mapping of fields to values; the fields here are apiVersion, kind, sets, context, ignore, configuration, failOn"},
 		{sets.ProjectFile, projectHeader + "sets:\n- files: [a\nfailOn: deny\n", ".gammaguard.yaml:4: broken YAML: did not find expected ',' or ']'"},
-		{sets.ProjectFile, projectHeader + "sets:\n\t- files: [a]\n", ".gammaguard.yaml:4: broken YAML: found character that cannot start any token"},
+		{sets.ProjectFile, projectHeader + "sets:\n\t- files: [a]\n", ".gammaguard.yaml:4: broken YAML: found a tab character that violates indentation"},
 		{".gammaguard.yml", projectHeader, ".gammaguard.yml: the name of this file must be .gammaguard.yaml; rename it"},
 	} {
 		t.Chdir(t.TempDir())

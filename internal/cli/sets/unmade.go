@@ -120,17 +120,22 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	case m.place == leftAside && u.holds[m.folder]: // its files are named
 		return nil, false
 	case u.holds[m.folder], names:
-		return &report.Skipped{Reason: "a chart that may make routes, and that no set has" + u.remedy(m), Hides: true}, false
+		return &report.Skipped{Reason: "a chart that may make routes" + u.unhad(m, "chart"), Hides: true}, false
 	}
 	return nil, true
 }
 
-// remedy is what to do about one of which no set has anything, and that no other one uses.
-func (u *unmade) remedy(m *maker) string {
-	if !u.projected || m.place != inSight || len(u.users[build.Real(m.folder)]) > 0 {
-		return ""
+// unhad says that no set has one, or that one reads its files as they are, and what to do about one of which no set has anything, and that no
+// other one uses.
+func (u *unmade) unhad(m *maker, field string) string {
+	const none = ", and that no set has"
+	if u.taken.Plain(u.disk.Resolved(m.file)) {
+		return ", and that files in sets of " + ProjectFile + " read as plain files; name it there as " + field
 	}
-	return "; " + addSet + ", or list in " + source.GuardIgnore
+	if !u.projected || m.place != inSight || len(u.users[build.Real(m.folder)]) > 0 {
+		return none
+	}
+	return none + "; " + addSet + ", or list in " + source.GuardIgnore
 }
 
 // isLibrary reports whether the chart is one of which Helm makes no objects.
@@ -240,7 +245,7 @@ func (u *unmade) kustomization(m *maker) *report.Skipped {
 	if !u.may[folder] {
 		return nil
 	}
-	return &report.Skipped{Reason: "a kustomization that may make or change routes, and that no set has" + u.remedy(m), Hides: true}
+	return &report.Skipped{Reason: "a kustomization that may make or change routes" + u.unhad(m, "kustomization"), Hides: true}
 }
 
 // look looks at the kustomization in the folder, a path without links, and those below it, each once.

@@ -22,7 +22,7 @@ func (in *Input) Take(files []*File) {
 		}
 		path := in.Resolved(f.Name)
 		if !f.Built() || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
-			t.Whole(path)
+			t.asIs(path)
 		}
 		if len(f.Broken) > 0 {
 			t.makes(path, manifest.Key{}) // who knows what

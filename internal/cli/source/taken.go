@@ -37,8 +37,8 @@ type Taken struct {
 	built   map[string]bool
 	objects map[string]string
 	// whole are the files that are taken with all that they hold, and so is what is below folders, where the set itself is
-	// reported as not checked.
-	below, whole map[string]bool
+	// reported as not checked. plain are those that were taken with all that they hold, but not with what they make of others.
+	below, whole, plain map[string]bool
 }
 
 // NewTaken returns that nothing was taken.
@@ -54,7 +54,7 @@ func (t *Taken) Reset() {
 	defer t.mu.Unlock()
 	t.rendered, t.objects = map[string]bool{}, map[string]string{}
 	t.files, t.routes, t.made = map[string]bool{}, map[string]map[Place]bool{}, map[string]map[manifest.Key]bool{}
-	t.below, t.whole, t.built = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	t.below, t.whole, t.plain, t.built = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
 // file notes that a file was read.
@@ -112,6 +112,13 @@ func (t *Taken) Whole(path string) {
 	t.whole[path] = true
 }
 
+// asIs notes that the file was read as it is.
+func (t *Taken) asIs(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.plain[path] = true
+}
+
 // Below notes that all files below the folder are taken.
 func (t *Taken) Below(path string) {
 	t.mu.Lock()
@@ -127,6 +134,7 @@ func (t *Taken) Merge(of *Taken) {
 	maps.Copy(t.rendered, of.rendered)
 	maps.Copy(t.objects, of.objects)
 	maps.Copy(t.whole, of.whole)
+	maps.Copy(t.plain, of.plain)
 	maps.Copy(t.below, of.below)
 	maps.Copy(t.built, of.built)
 	for path, keys := range of.made {
@@ -161,6 +169,9 @@ func (t *Taken) Built(path string) bool { return t.built[path] }
 func (t *Taken) Excused(path string) bool {
 	return t.whole[path] || slices.ContainsFunc(Above(path), func(folder string) bool { return t.below[folder] })
 }
+
+// Plain reports whether the file was read as it is: a kustomization or a chart was not built then.
+func (t *Taken) Plain(path string) bool { return t.plain[path] }
 
 // Makes reports whether any route was made of the file.
 func (t *Taken) Makes(path string) bool { return len(t.made[path]) > 0 }

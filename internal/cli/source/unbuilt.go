@@ -21,9 +21,10 @@ type Unbuilt struct {
 	isChart map[string]bool
 }
 
-// Unbuilt returns what of the names was read as plain files. It is nothing for a set, which was found or named as what it is.
-func (in *Input) Unbuilt(names []string) []Unbuilt {
-	if in.taken != nil {
+// Unbuilt returns what of the names was read as plain files. It is nothing for a set, which was found as what it is, unless a project
+// names the files of it.
+func (in *Input) Unbuilt(names []string, projected bool) []Unbuilt {
+	if in.taken != nil && !projected {
 		return nil
 	}
 	all := slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool {
@@ -56,7 +57,7 @@ func (in *Input) Around(names []string) (all []Unbuilt) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if in.taken != nil || name == Stdin || err != nil || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name)) ||
-			len(in.Unbuilt([]string{name})) > 0 {
+			len(in.Unbuilt([]string{name}, false)) > 0 {
 			continue
 		}
 		around := Unbuilt{Name: name}

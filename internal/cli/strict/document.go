@@ -45,7 +45,7 @@ func Decode(file string, text []byte, apiVersion, kind string, into any) *Docume
 	}
 	switch {
 	case err != nil:
-		d.broken(err)
+		d.broken(err, string(text))
 	case len(first.Content) == 0, first.Content[0].Tag == "!!null":
 		d.fail(1, "", "is empty: apiVersion: %s and kind: %s are required", apiVersion, kind)
 	default:
@@ -113,13 +113,14 @@ var (
 )
 
 // broken reports that the text is not YAML.
-func (d *Document) broken(err error) {
+func (d *Document) broken(err error, text string) {
 	line, message := 1, err.Error()
 	if at := lineOf.FindStringSubmatch(message); at != nil {
 		line, _ = strconv.Atoi(at[1]) // digits
 		if message = message[len(at[0]):]; before.MatchString(message) {
 			line++
 		}
+		message = yaml.Worded(message, text, line)
 	}
 	d.fail(line, "", "broken YAML: %s", strings.TrimPrefix(message, "yaml: "))
 }
