@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +24,9 @@ type patch struct {
 	kind, name string
 	merge      *manifest.Object
 	operations yaml.Node
+	// doubled are the duplicate keys of its text, each a *manifest.Error; kustomize takes one of two, and says nothing. Of several objects in one text, the
+	// first has them.
+	doubled []error
 }
 
 // patching is what of a kustomization says which patches there are.
@@ -114,10 +118,14 @@ func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
 
 func readPatches(file string, data []byte, line int, kind, name string) []patch {
 	p := patch{file: shown(file), line: line, kind: kind, name: name}
+	objects, errs := manifest.ReadUndecoded(p.file, data, "")
+	for _, key := range doubled(errs) {
+		key.Line += line - 1
+		p.doubled = append(p.doubled, key)
+	}
 	if yaml.Unmarshal(data, &p.operations) == nil && len(p.operations.Content) == 1 && p.operations.Content[0].Kind == yaml.SequenceNode {
 		return []patch{p}
 	}
-	objects, _ := manifest.ReadUndecoded(file, data, "")
 	var all []patch
 	for _, object := range objects {
 		p.merge = object
@@ -125,8 +133,19 @@ func readPatches(file string, data []byte, line int, kind, name string) []patch 
 			p.kind, p.name = object.Key.Kind, object.Key.Name
 		}
 		all = append(all, p)
+		p.doubled = nil
 	}
 	return all
+}
+
+// doubled returns those of the errors that are about duplicate keys.
+func doubled(errs []error) (keys []*manifest.Error) {
+	for _, err := range errs {
+		if at, ok := errors.AsType[*manifest.Error](err); ok && strings.HasPrefix(at.Err.Error(), manifest.DuplicateKey) {
+			keys = append(keys, at)
+		}
+	}
+	return keys
 }
 
 // setting are the operations that give a field a value.
