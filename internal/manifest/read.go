@@ -143,7 +143,7 @@ func (r *reader) duplicateKey(origin Origin, part *source) {
 	}
 	if key := duplicateKey(node); key != nil {
 		origin.Line += key.Line - 1
-		r.errs = append(r.errs, &Error{origin, fmt.Errorf(Broken+"YAML: duplicate key %q", key.Value)})
+		r.errs = append(r.errs, &Error{origin, fmt.Errorf(DuplicateKey+"%q", key.Value)})
 	}
 }
 
@@ -315,6 +315,9 @@ func (o *Object) DecodeRoute() error {
 
 // Broken begins why a document is not YAML, or, in a file of JSON, not JSON.
 const Broken = "broken "
+
+// DuplicateKey begins why a document has a key twice, which follows in quotes.
+const DuplicateKey = Broken + "YAML: duplicate key "
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 

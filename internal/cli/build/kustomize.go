@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
-	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -35,7 +34,7 @@ func (c *child) kustomize(job *kustomization) (resources []Resource, _ error) {
 	for _, res := range built.Resources() {
 		r := Resource{Origin: originOf(res)}
 		if r.JSON, err = withoutOrigin(res); err != nil {
-			r.Error = printable.Shortened(fmt.Sprintf("%s: %v", res.CurId(), err))
+			return nil, fmt.Errorf("%s: %w", res.CurId(), err) // as kustomize fails where it writes it
 		}
 		resources = append(resources, r)
 	}

@@ -56,9 +56,7 @@ type Resource struct {
 	// Origin is the file that it comes from, relative to the folder that was built; empty if it is not
 	// known, or remote.
 	Origin string
-	// JSON is the object; empty if it cannot be encoded, which Error explains.
-	JSON  []byte
-	Error string
+	JSON   []byte
 }
 
 // Rendered is what a template of a chart made, or one of its CustomResourceDefinitions.

@@ -133,6 +133,57 @@ patchesJson6902:
 	}
 }
 
+// TestCheckPatchBelow: a finding at a field is blamed on the operation that sets a part of it, unless what it is about is missing there.
+func TestCheckPatchBelow(t *testing.T) {
+	folder := written(t, map[string]string{
+		"cart.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart}
+spec:
+  parentRefs: [{group: "", kind: Service, name: cart, port: 80}]
+  rules:
+  - matches: [{path: {value: /cart}}]
+    backendRefs: [{name: cart, port: 80, weight: 1}]
+`,
+		"lacks.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: lacks}
+spec:
+  rules:
+  - matches: [{path: {value: /cart}}]
+    backendRefs: [{port: 80, weight: 1}]
+`,
+		"services.yaml": "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n",
+		"kustomization.yaml": `resources: [cart.yaml, lacks.yaml, services.yaml]
+patches:
+- {target: {kind: HTTPRoute}, path: patch.yaml}
+`,
+		"patch.yaml": `- {op: replace, path: /spec/rules/0/matches/0/path/value, value: cart}
+- {op: replace, path: /spec/rules/0/backendRefs/0/weight, value: 0}
+- {op: add, path: /spec/rules/0/timeouts, value: {request: 1s}}
+- {op: add, path: /spec/rules/0/timeouts/backendRequest, value: 2s}
+`,
+	})
+	t.Chdir(folder)
+	r, got := checkJSON(t, "", "-k", folder)
+	if len(r.Routes) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	want := map[place]bool{
+		{"spec.parentRefs[0]", "", 5}:                      true,
+		{"spec.rules", "", 6}:                              true, // of which no operation sets more than a part of a part
+		{"spec.rules[0].matches[0].path", "patch.yaml", 1}: true,
+		{"spec.rules[0].backendRefs", "patch.yaml", 2}:     true,
+		{"spec.rules[0].timeouts", "patch.yaml", 4}:        true,
+	}
+	if diff := cmp.Diff(want, places(folder, &r.Routes[0]), cmp.AllowUnexported(place{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if lacks := places(folder, &r.Routes[1]); !lacks[place{"spec.rules[0].backendRefs[0].name", "", 7}] {
+		t.Errorf("%+v", lacks)
+	}
+}
+
 // TestCheckPatchOfSameValue: a patch of a list is blamed for what it sets, also where the source has the same value of another element.
 func TestCheckPatchOfSameValue(t *testing.T) {
 	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n"

@@ -60,6 +60,15 @@ func TestCheckProject(t *testing.T) {
 	if got := runIn(t, folder, "check"); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:3: sets[0].kustomization: nowhere does not exist; paths are relative to the directory of .gammaguard.yaml\n" || got.stdout != "" {
 		t.Errorf("a set that is not there: %+v", got)
 	}
+	for set, want := range map[string]string{
+		"kustomization: deploy": "deploy has no kustomization.yaml; name the directory of a kustomization", "chart: charts": "charts has no Chart.yaml; name the directory of a chart",
+	} {
+		project("sets:\n- " + set + "\n")
+		field, _, _ := strings.Cut(set, ":")
+		if got := runIn(t, folder, "check"); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:4: sets[0]."+field+": "+want+"\n" || got.stdout != "" {
+			t.Errorf("%s: %+v", set, got)
+		}
+	}
 	project("ignore: [/charts, b]\n")
 	if got := sets(); strings.Contains(got, "chart") || strings.Contains(got, "plain/b") || !strings.Contains(got, "plain/a") {
 		t.Errorf("sets without what is ignored:\n%s", got)

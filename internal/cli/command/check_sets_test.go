@@ -210,6 +210,7 @@ func TestCheckUnbuilt(t *testing.T) {
 	const chart, notChecked = "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "so its routes are not checked: "
 	const plugin = "{apiVersion: viaduct.ai/v1, kind: ksops, metadata: {name: s, annotations: {config.kubernetes.io/function: 'exec: {path: ./ksops}'}}}\n"
 	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"
+	const twice = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\nspec: {}\nmetadata: {name: a}\n"
 	const patched = "resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: Namespace}}]\n"
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -219,6 +220,11 @@ func TestCheckUnbuilt(t *testing.T) {
 		"no YAML":         {map[string]string{"kustomization.yaml": "\nresources: [\n"}, ExitFindings, "2  broken   cannot be built: broken YAML: did not find expected node content"},
 		"missing file":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
 		"broken patch":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "p.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n   labels: {}\n"}, ExitFindings, "p.yaml\n     5  broken   cannot be built: broken YAML: "},
+		"key twice":       {map[string]string{"o/kustomization.yaml": "resources: [../b]\nnamePrefix: x\n", "b/kustomization.yaml": "resources: [a.yaml]\n", "b/a.yaml": twice}, ExitFindings, "b/a.yaml\n     5  broken   cannot be built: broken YAML: duplicate key \"metadata\" (broken-document)\n"},
+		"patched twice":   {map[string]string{"kustomization.yaml": patched, "a.yaml": "---\n" + twice, "p.yaml": "- {op: add, path: /metadata/labels, value: {}}\n"}, ExitFindings, "a.yaml\n     6  broken   cannot be built: broken YAML: duplicate key \"metadata\" (broken-document)\n"},
+		"no separator":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n" + twice}, ExitFindings, "a.yaml\n     4  broken   cannot be built: broken YAML: duplicate key \"apiVersion\" (broken-document)\n"},
+		"twice in patch":  {map[string]string{"kustomization.yaml": patched, "a.yaml": namespace, "p.yaml": twice}, ExitFindings, "p.yaml\n     5  broken" + "   broken YAML: duplicate key \"metadata\" (broken-document)\n"},
+		"within a patch":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches:\n- patch: |-\n    " + strings.ReplaceAll(namespace, "{name: a}", "{name: a, labels: {a: b, a: c}}"), "a.yaml": namespace}, ExitFindings, "kustomization.yaml\n     4  broken   cannot be built: broken YAML: duplicate key \"a\" (broken-document)\n"},
 		"configurations":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nconfigurations: [b/c.yaml]\n", "a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "b/c.yaml": "nameReference: []\n```\n"}, ExitFindings, "b/c.yaml\n     2  broken   cannot be built: broken YAML: "},
 		"transformer":     {map[string]string{"kustomization.yaml": "transformers: [t.yaml]\n", "t.yaml": "apiVersion: v1\n```\n"}, ExitFindings, "t.yaml\n     2  broken   cannot be built: broken YAML: "},
 		"replacements":    {map[string]string{"kustomization.yaml": "replacements: [{path: r.yaml}]\n", "r.yaml": "- source: {}\n```\n"}, ExitFindings, "r.yaml\n     2  broken   cannot be built: broken YAML: "},

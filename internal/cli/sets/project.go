@@ -253,7 +253,7 @@ func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	}
 	found := p.set(set)
 	for at, name := range set.paths(field) {
-		if problem := p.missing(name, filepath.Base(file)); problem != "" && found.Missing == nil {
+		if problem := p.missing(at, name, filepath.Base(file)); problem != "" && found.Missing == nil {
 			found.Missing = fmt.Errorf("%s: %s", at, problem)
 		}
 	}

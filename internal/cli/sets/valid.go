@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -108,17 +110,25 @@ func (p *Project) RequireConfiguration() error {
 	return p.document.Err()
 }
 
-// require reports that a path does not exist.
+// require reports that a path does not exist, or is not what the field names.
 func (p *Project) require(field, name string) {
-	if problem := p.missing(name, ProjectFile); problem != "" {
+	if problem := p.missing(field, name, ProjectFile); problem != "" {
 		p.document.Fail(field, "%s", problem)
 	}
 }
 
-// missing says that a path in the file does not exist; empty if it does.
-func (p *Project) missing(name, file string) string {
-	if _, _, err := p.files.Resolve(p.absolute(name)); errors.Is(err, fs.ErrNotExist) {
+// missing says that a path in the file does not exist, or has no chart or no kustomization where its field names one; empty if nothing is missing.
+func (p *Project) missing(field, name, file string) string {
+	path := p.absolute(name)
+	_, _, err := p.files.Resolve(path)
+	folder := source.Folder(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("%s does not exist; paths are relative to the directory of %s", name, file)
+	case strings.HasSuffix(field, ".chart") && !source.IsChart(folder):
+		return fmt.Sprintf("%s has no %s; name the directory of a chart", name, source.ChartFile)
+	case strings.HasSuffix(field, ".kustomization") && build.KustomizationFile(folder) == folder:
+		return fmt.Sprintf("%s has no kustomization.yaml; name the directory of a kustomization", name)
 	}
 	return ""
 }

@@ -49,10 +49,6 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		return sources[name]
 	}
 	for _, res := range resources {
-		if res.Error != "" {
-			in.fail(fmt.Errorf("kustomization %s: %s", folder, res.Error))
-			continue
-		}
 		name := build.KustomizationFile(folder)
 		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[build.Real(origin)] != nil { // an annotation can say anything
 			name = origin
@@ -70,6 +66,11 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		files = append(files, f)
 	}
 	in.takesPatches(used, patches, files)
+	for i := range patches {
+		if p := &patches[i]; len(p.doubled) > 0 {
+			files = append(files, &File{Name: p.file, Broken: p.doubled, kustomization: build.KustomizationFile(folder), sets: patches.sets})
+		}
+	}
 	return files, nil
 }
 

@@ -65,7 +65,7 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	if missing, why := build.FindMissing(in.Disk.Read, folder, not.Why); missing != nil {
 		not.At = report.Place{File: missing.File, Line: missing.Line}
 		not.Why = fmt.Sprintf("%s: %s %s", missing.Field, missing.Name, why)
-	} else if malformed := in.malformed(folder, not.Why); malformed != nil {
+	} else if malformed := cmp.Or(in.malformed(folder, not.Why), in.doubledKey(folder, not.Why)); malformed != nil {
 		not.At, not.Why = report.Place{File: malformed.File, Line: malformed.Line}, malformed.Err.Error()
 	} else if !in.locateBelow(not, folder) {
 		return
@@ -215,6 +215,31 @@ func keys(nodes []*yaml.Node, name string) (lines []int) {
 		lines = append(lines, keys(node.Content, name)...)
 	}
 	return lines
+}
+
+// doubledKey returns the first duplicate key in the files of objects, or else in the patches, of the kustomization in the folder and those that it uses, of
+// which the builder speaks: it names the key, and the lines of what it has made. It is nil if there is none.
+func (in *Input) doubledKey(folder, failed string) *manifest.Error {
+	var keys []*manifest.Error
+	if !strings.Contains(failed, "mapping key ") {
+		return nil
+	}
+	used := Uses(in.Disk.Read, folder)
+	for _, path := range slices.Sorted(maps.Keys(used)) {
+		if data, err := in.take(path); err == nil && used[path] == ObjectOf {
+			_, errs := manifest.ReadUndecoded(path, data, in.namespace())
+			keys = append(keys, doubled(errs)...)
+		}
+	}
+	for _, p := range in.patchesOf(folder, map[string]bool{}) {
+		keys = append(keys, doubled(p.doubled)...)
+	}
+	for _, key := range keys {
+		if strings.Contains(failed, "mapping key "+strings.TrimPrefix(key.Err.Error(), manifest.DuplicateKey)+" already defined") {
+			return key
+		}
+	}
+	return nil
 }
 
 // malformed returns the first error of YAML in the kustomization in the folder, those that it uses, and the files that these name, if

@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +24,9 @@ type patch struct {
 	kind, name string
 	merge      *manifest.Object
 	operations yaml.Node
+	// doubled are the duplicate keys of its text, each a *manifest.Error; kustomize takes one of two, and says nothing. Of several objects in one text, the
+	// first has them.
+	doubled []error
 }
 
 // patching is what of a kustomization says which patches there are.
@@ -114,10 +118,14 @@ func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
 
 func readPatches(file string, data []byte, line int, kind, name string) []patch {
 	p := patch{file: shown(file), line: line, kind: kind, name: name}
+	objects, errs := manifest.ReadUndecoded(p.file, data, "")
+	for _, key := range doubled(errs) {
+		key.Line += line - 1
+		p.doubled = append(p.doubled, key)
+	}
 	if yaml.Unmarshal(data, &p.operations) == nil && len(p.operations.Content) == 1 && p.operations.Content[0].Kind == yaml.SequenceNode {
 		return []patch{p}
 	}
-	objects, _ := manifest.ReadUndecoded(file, data, "")
 	var all []patch
 	for _, object := range objects {
 		p.merge = object
@@ -125,8 +133,19 @@ func readPatches(file string, data []byte, line int, kind, name string) []patch 
 			p.kind, p.name = object.Key.Kind, object.Key.Name
 		}
 		all = append(all, p)
+		p.doubled = nil
 	}
 	return all
+}
+
+// doubled returns those of the errors that are about duplicate keys.
+func doubled(errs []error) (keys []*manifest.Error) {
+	for _, err := range errs {
+		if at, ok := errors.AsType[*manifest.Error](err); ok && strings.HasPrefix(at.Err.Error(), manifest.DuplicateKey) {
+			keys = append(keys, at)
+		}
+	}
+	return keys
 }
 
 // setting are the operations that give a field a value.
@@ -135,19 +154,22 @@ var setting = []string{"add", "replace", "move", "copy"}
 // patches are those of a kustomization, in the order in which they are applied.
 type patches []patch
 
-// sets returns where the last patch that sets the field of the object does. Unchanged: the source has that value there, so that
-// no element that was appended is meant.
-func (ps patches) sets(object *manifest.Object, path string, value any, unchanged bool) (place report.Place, found bool) {
+// state is what is known of a field that a patch may set. Unchanged: the source has that value there, so that no element that was appended is meant, and
+// no field below it. Lacked: it is what is around a field that is not there, which no other field below it bears on.
+type state struct{ unchanged, lacked bool }
+
+// sets returns where the last patch that sets the field of the object, or a part of it, does.
+func (ps patches) sets(object *manifest.Object, path string, value any, is state) (place report.Place, found bool) {
 	for _, p := range slices.Backward(ps) {
-		if place, found = p.sets(object, path, value, unchanged); found {
+		if place, found = p.sets(object, path, value, is); found {
 			return place, true
 		}
 	}
 	return place, false
 }
 
-// sets returns where the patch gives the field of the object its value.
-func (p *patch) sets(object *manifest.Object, path string, value any, unchanged bool) (place report.Place, found bool) {
+// sets returns where the patch gives the field of the object its value, or a part of it.
+func (p *patch) sets(object *manifest.Object, path string, value any, is state) (place report.Place, found bool) {
 	if p.kind != object.Key.Kind || !strings.Contains(object.Key.Name, p.name) {
 		return place, false
 	}
@@ -155,6 +177,7 @@ func (p *patch) sets(object *manifest.Object, path string, value any, unchanged 
 		given, line, found := p.merge.Field(path)
 		return report.Place{File: p.file, Line: p.line - 1 + line}, found && same(given, value)
 	}
+	parts := !is.lacked && strings.Count(path, ".") > 1 // a rule as a whole, and all of them, have parts that do not bear on each other
 	pointer := "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
 	for _, operation := range p.operations.Content[0].Content {
 		var fields struct {
@@ -164,7 +187,8 @@ func (p *patch) sets(object *manifest.Object, path string, value any, unchanged 
 		if operation.Decode(&fields) != nil || !slices.Contains(setting, fields.Op) {
 			continue
 		}
-		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || !unchanged && appends(fields.Path, fields.Value, pointer, value) {
+		below := parts && strings.HasPrefix(fields.Path, pointer+"/")
+		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || !is.unchanged && (below || appends(fields.Path, fields.Value, pointer, value)) {
 			place, found = report.Place{File: p.file, Line: p.line - 1 + operation.Line}, true // the last one counts
 		}
 	}
@@ -214,6 +238,7 @@ func (d *Document) Place(f *File, path string) report.Place {
 		return written
 	}
 	value, _, found := d.Field(path)
+	lacked := !found
 	for ; !found && path != ""; value, _, found = d.Field(path) {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))] // what is not there is missing in what is around it
 	}
@@ -227,7 +252,7 @@ func (d *Document) Place(f *File, path string) report.Place {
 	}
 	unchanged := has && same(source, value)
 	// A patch that sets what the source has, such as of another element of a list that it replaces, is what to edit.
-	if place, found := f.sets(d.Object, path, value, unchanged); found {
+	if place, found := f.sets(d.Object, path, value, state{unchanged, lacked}); found {
 		return place
 	}
 	if unchanged {
