@@ -266,7 +266,7 @@ func TestServiceBecomesExternalName(t *testing.T) {
 				return
 			}
 			const want = `Service "cart" is invalid: [spec.type: Invalid value: "ExternalName": GRPCRoute shop/named has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name), `
-			if status := response.Result; status.Code != 422 || len(status.Details.Causes) != 3 || !strings.HasPrefix(status.Message, want) {
+			if status := response.Result; status.Code != 422 || len(status.Details.Causes) != 4 || !strings.HasPrefix(status.Message, want) {
 				t.Errorf("%+v", status)
 			}
 			if recorded := response.AuditAnnotations["findings"]; !strings.HasPrefix(recorded, "service-becomes-external-name spec.type deny") {

@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,17 +16,43 @@ import (
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
-// move notes what a directory without routes has now, of what can be read of it.
+// moveBare notes what the directories without routes have now, and what is another one there, if a set asks for it. Was are the sets that were compared, and the
+// directories of the version before; bare are those of the version after.
+func (d *setsDiff) moveBare(ctx context.Context, before *Found, was, bare map[string]*sets.Set) error {
+	if len(d.later) == 0 && !d.foreign() {
+		return nil
+	}
+	gone, err := before.byKey(before.Bare)
+	if err != nil {
+		return err
+	}
+	keys := maps.Clone(bare)
+	for key, set := range gone {
+		if was[key] == set { // else a set that has routes now
+			keys[key] = set
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if err := d.move(ctx, was[key], bare[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move notes what a directory without routes has now, and what is another one there, of what can be read of it; one of the versions may be nil.
 func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
 	var loads [2]*loaded
+	name := nameOf(cmp.Or(after, before))
 	for i, set := range []*sets.Set{before, after} {
 		var err error
 		loads[i], err = d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) { return load(ctx, options, input, nil) })
 		if err != nil {
-			return fmt.Errorf("%s: %w", nameOf(after), err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	d.moves(loads)
+	d.edits(name, loads)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -37,7 +36,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.ServiceKey][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -152,14 +151,7 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 			return err
 		}
 	}
-	if len(d.later) > 0 {
-		for _, key := range slices.Sorted(maps.Keys(bare)) {
-			if err := d.move(ctx, was[key], bare[key]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return d.moveBare(ctx, before, was, bare)
 }
 
 // setsDiff is one comparison of two versions of a repository.
@@ -174,6 +166,8 @@ type setsDiff struct {
 	left, arrived map[manifest.Key][]*sets.Set
 	// shares are what sets have of each Service, by its name and theirs.
 	shares map[string]map[string]*share
+	// edited are the sets that have a Service that is another one now, or gone.
+	edited map[mesh.ServiceKey][]string
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
@@ -241,6 +235,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	d.moves(loads)
 	d.share(name, loads)
+	d.edits(name, loads)
 	d.wander(routes, cmp.Or(after, before), cmp.Or(after, before))
 	compare := func() error {
 		diff, err := difference(loads[0], loads[1], mesh.ReaderFunc(d.elsewhere))

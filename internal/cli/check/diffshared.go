@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -14,6 +15,31 @@ type share struct {
 	// routes are those on the Service, in the version after; foreign: the Service itself is not in the set.
 	routes  map[manifest.Key]bool
 	foreign bool
+}
+
+// edits notes which Services of a set are others now, or gone.
+func (d *setsDiff) edits(name string, loads [2]*loaded) {
+	for read := range loads[0].world.files.Has() {
+		if read.Kind != mesh.ReadService {
+			continue
+		}
+		before, after := loads[0].world.files.Do(read), loads[1].world.files.Do(read)
+		if after.Err != nil || !reflect.DeepEqual(before.Service, after.Service) {
+			d.edited[read.Service] = append(d.edited[read.Service], name)
+		}
+	}
+}
+
+// foreign reports whether routes are on a Service that their set does not have.
+func (d *setsDiff) foreign() bool {
+	for _, on := range d.shares {
+		for _, has := range on {
+			if has.foreign && len(has.routes) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // share notes what a set has of each Service that its routes have as a parent.
@@ -41,10 +67,26 @@ func (d *setsDiff) share(name string, loads [2]*loaded) {
 	}
 }
 
-// noteShared notes the Services for which something changes and that routes of other sets are on, too. Sets that have the same routes, or that
-// each have the Service, are taken for alternatives.
+// noteShared notes the Services that change, or for which something changes, and that routes of other sets are on, too. Sets that have the same routes, or
+// that each have the Service, are taken for alternatives.
 func (d *setsDiff) noteShared() {
 	others := map[string]map[string]bool{}
+	note := func(service, other string) {
+		if others[service] == nil {
+			others[service] = map[string]bool{}
+		}
+		others[service][other] = true
+	}
+	for service, names := range d.edited {
+		if _, moved := d.moved[mesh.Read{Kind: mesh.ReadService, Service: service}]; moved {
+			continue
+		}
+		for other, has := range d.shares[service.String()] {
+			if has.foreign && len(has.routes) > 0 && !slices.Contains(names, other) {
+				note(service.String(), other)
+			}
+		}
+	}
 	for i := range d.out.Ports {
 		service := d.out.Ports[i].Service
 		for _, name := range d.out.Ports[i].Sets {
@@ -55,10 +97,7 @@ func (d *setsDiff) noteShared() {
 				}
 				for key := range has.routes {
 					if !is.routes[key] {
-						if others[service] == nil {
-							others[service] = map[string]bool{}
-						}
-						others[service][other] = true
+						note(service, other)
 					}
 				}
 			}

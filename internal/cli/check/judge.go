@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
@@ -163,17 +164,21 @@ func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
 	}
 }
 
-// labeled adds to the remedy of a grant that is missing where the Namespace is in files, whatever the cluster has: its label is to be set there, too.
+// labeled adds to the remedy of a label or an annotation that is missing where the Namespace or the Service is in files, whatever the cluster has:
+// it is to be set there, too. With a cluster, what these do not set is as it has it.
 func (j *judge) labeled(found report.Finding) report.Finding {
-	if found.Rule != validate.RuleGrantMissing || j.options.Cluster != nil {
+	key, label := manifest.Key{Kind: mesh.NamespaceKind, Name: found.Reference.Namespace}, mesh.GrantLabel
+	switch {
+	case found.Rule == validate.RuleConsumerRefused && strings.Contains(found.Remedy, "owner"):
+		key, label = manifest.Key{Kind: mesh.ServiceKind, Namespace: key.Name, Name: found.Reference.Service.Name}, mesh.ConsumerRoutesLabel
+	case found.Rule != validate.RuleGrantMissing:
 		return found
 	}
-	key := manifest.Key{Kind: mesh.NamespaceKind, Name: found.Reference.Namespace}
 	at := j.declared[key]
-	if object := j.world.context.get(key); at.File == "" && object != nil {
+	if object := j.world.context.get(key); at.File == "" && object != nil && j.options.Cluster == nil {
 		at = report.Place{File: object.Origin.File, Line: object.Line("")}
 	}
-	if at.File == "" {
+	if object := j.world.files.Get(key); at.File == "" || j.options.Cluster != nil && (object == nil || !bytes.Contains(object.JSON, []byte(label))) {
 		return found
 	}
 	remedy := found.Remedy
@@ -181,7 +186,7 @@ func (j *judge) labeled(found report.Finding) report.Finding {
 	if before, is := strings.CutSuffix(remedy, rules.ForgottenNamespace); is {
 		grant, hint = before, rules.ForgottenNamespace
 	}
-	found.Remedy = fmt.Sprintf("%s, and set the label at %s:%d%s", grant, printable.Text(at.File), at.Line, hint)
+	found.Remedy = fmt.Sprintf("%s, and do the same at %s:%d%s", grant, printable.Text(at.File), at.Line, hint)
 	found.Message = strings.Replace(found.Message, printable.Text(remedy), printable.Text(found.Remedy), 1)
 	return found
 }

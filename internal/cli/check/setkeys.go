@@ -59,8 +59,8 @@ func (f *Found) byKey(lists ...[]sets.Set) (map[string]*sets.Set, error) {
 	return all, nil
 }
 
-// grow has each set of the version before that the one after lacks count as the one there that has the same and more, or less: the one with the fewest
-// others, if it has none that is closer.
+// grow has each set of the version before that the one after lacks count as the one there that has the same and more, or less, or a part of the same
+// files: the one with the fewest others, if it has none that is closer.
 func grow(before, after *Found) error {
 	was, err := before.byKey(before.Sets, before.Elsewhere)
 	now, failed := after.byKey(after.Sets, after.Elsewhere)
@@ -113,7 +113,7 @@ func keepNearest(near map[string]*nearest, key, other string, others int) {
 	}
 }
 
-// grew reports whether one of the sets of files has all that the other one has, or one of a chart all values files of the other one, which has some;
+// grew reports whether the sets of files have one of these in common, or one of a chart all values files of the other one, which has some;
 // or whether they are of different kinds, and the same directory, or a kustomization uses files of all those of the other one, or no others. It returns how
 // many paths only one has.
 func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ error) {
@@ -134,7 +134,8 @@ func grew(before, after *Found, set, grown *sets.Set) (others int, is bool, _ er
 	case set.Kind != grown.Kind:
 		return 0, false, nil
 	case set.Kind == report.Directory:
-		is = set.Named && grown.Named
+		gone, added := outside(was, now), outside(now, was)
+		return gone + added, set.Named && grown.Named && (gone < len(was) || added < len(now)), nil
 	case set.Chart != nil && was[0] == now[0]:
 		was, now = was[1:], now[1:]
 		is = len(was) > 0 && len(now) > 0

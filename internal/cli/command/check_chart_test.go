@@ -113,6 +113,17 @@ func TestCheckBrokenInRendering(t *testing.T) {
 	}
 }
 
+// TestCheckRefusedValue: a value of an environment's file that the schema refuses breaks its rendering, which Helm refuses.
+func TestCheckRefusedValue(t *testing.T) {
+	folder := written(t, map[string]string{
+		"x/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "x/values.yaml": "a: 1\n", "x/values-prod.yaml": "\na: 75\n",
+		"x/values.schema.json": `{"properties": {"a": {"maximum": 50}}}`,
+	})
+	if got := runIn(t, folder, "check", "-o", "github"); got.code != ExitFindings || !strings.Contains(got.stdout, "::error file=x/values-prod.yaml,line=2,title=broken-document::") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckTemplateAtFault: what is wrong with a template is reported in it, where the error of Helm names one of the chart,
 // and on one line.
 func TestCheckTemplateAtFault(t *testing.T) {
@@ -137,6 +148,7 @@ func TestCheckTemplateAtFault(t *testing.T) {
 		"has a value that stands for none": {
 			map[string]string{"values.schema.json": `{"properties": {"a": {"type": "string", "minLength": 1}}}`, "values.yaml": "a: ''\n"}, "::warning file=x/Chart.yaml,line=1,title=not-checked::",
 		},
+		"has a schema that is no JSON": {map[string]string{"values.schema.json": "{\n\"a\": 1,\n}"}, "::error file=x/values.schema.json,line=3,title=broken-document::"},
 		"may have one of several types": {
 			map[string]string{"values.schema.json": `{"properties": {"a": {"anyOf": [{"type": "integer"}, {"minLength": 1}]}}}`, "values.yaml": "a: ''\n"}, "::warning file=x/Chart.yaml,line=1,title=not-checked::",
 		},

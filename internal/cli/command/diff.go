@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -294,6 +295,9 @@ func (f *diffFlags) nameFiles(ctx context.Context, tree *revision.Tree, diff *re
 	}
 	if there := tree.Other(f.given.path); there != "" {
 		diff.Notes = append(diff.Notes, "both versions are judged by "+f.given.path+", which --config names; "+there+" differs")
+	}
+	if without := tree.Submodules(); without != "" && slices.ContainsFunc(diff.Notes, func(note string) bool { return strings.Contains(note, "the base cannot be read") }) {
+		diff.Notes = append(diff.Notes, without)
 	}
 	if diff.Empty() {
 		return

@@ -107,10 +107,10 @@ func TestDiffOfGrownSets(t *testing.T) {
 		{"one directory less", "- files: [plain, there]\n", plain, nil, "", "no change in what was compared; ", "there/there.yaml is not compared: it is still there"},
 		{"which is removed", "- files: [plain, there]\n", plain, remove("there"), "", "there-v1:80 100 %  →  no such Service (Service shop/there is no longer in the input)\n", "is compared with"},
 		{"the directory that has it", "- files: [plain/web.yaml]\n", plain, nil, "", clean, "is compared with"},
-		{"other files beside it", "- files: [plain, there]\n", "- files: [plain, new]\n", func() {
+		{"one directory in the place of another one", "- files: [plain, there]\n", "- files: [plain, new]\n", func() {
 			remove("there")()
 			put(t, "new/there.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "there"))
-		}, "", "(new HTTPRoute shop/web)", "moved from"},
+		}, "", clean, "directory plain, new is compared with directory HEAD:plain, HEAD:there of the base"},
 		{"two that it may be", "- files: [plain]\n- files: [there]\n", "- files: [plain, there]\n", nil, "", "(new HTTPRoute shop/web)", "moved from"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -147,5 +147,43 @@ func TestDiffOfEmptyDirectory(t *testing.T) {
 	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); !strings.Contains(got.stdout, "moved from directory HEAD:plain to directory deploy") || strings.Contains(got.stdout, "not compared") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffOfOtherSet: a Service that changes, or goes, is noted where routes of another set are on it, whether its own directory has routes or not. One that
+// moves is not.
+func TestDiffOfOtherSet(t *testing.T) {
+	const (
+		service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n"
+		note    = "note: Service shop/cart has routes in directory routes, too. Each set is compared by itself"
+	)
+	for name, test := range map[string]struct {
+		text string
+		is   bool
+	}{
+		"services/cart.yaml": {strings.Replace(service, "80", "8080", 1), true},
+		"services/web.yaml":  {strings.ReplaceAll(service, "cart", "web"), false},
+		"services/new.yaml":  {service, false},
+		"services":           {"", true},
+	} {
+		t.Chdir(t.TempDir())
+		put(t, "services/cart.yaml", service)
+		put(t, "routes/cart.yaml", `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: v1, port: 80}]}]}}`+"\n")
+		commit(t)
+		switch {
+		case test.text == "":
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+		case name == "services/new.yaml":
+			if err := os.Rename("services/cart.yaml", name); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			put(t, name, test.text)
+		}
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || strings.Contains(got.stdout, note) != test.is {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -26,7 +26,9 @@ type Tree struct {
 	// working directory.
 	top, prefix string
 	folder      string
-	remove      func() error
+	// submodules are the paths of other repositories in it, of which nothing is written.
+	submodules []string
+	remove     func() error
 }
 
 // Checkout writes the files of a revision to a temporary folder, as git stores them. The repository is
@@ -75,6 +77,14 @@ func (t *Tree) Ahead(ctx context.Context) string {
 		return ""
 	}
 	return t.revision + " has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref " + mergeBase(t.revision)
+}
+
+// Submodules names the submodules of the revision, which are not in it; empty if it has none.
+func (t *Tree) Submodules() string {
+	if len(t.submodules) == 0 {
+		return ""
+	}
+	return t.revision + " has submodules, of which --base-ref reads nothing (" + t.submodules[0] + "); to compare what uses them, check the revision out with its submodules, and use --base"
 }
 
 // Exists reports whether the repository of the working directory has the revision.

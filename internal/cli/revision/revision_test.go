@@ -110,6 +110,52 @@ func TestCheckoutOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestPartial: nothing is fetched for a partial clone, and the error says what to do.
+func TestPartial(t *testing.T) {
+	top := repository(t)
+	clone := filepath.Join(t.TempDir(), "clone")
+	for _, args := range [][]string{{"-C", top, "config", "uploadpack.allowFilter", "true"}, {"clone", "--quiet", "--no-checkout", "--filter=blob:none", "file://" + top, clone}} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil { //nolint:gosec // the arguments are those above
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	t.Chdir(clone)
+	if _, err := revision.Checkout(t.Context(), "base"); err == nil || !strings.HasPrefix(err.Error(), "the clone is partial, and lacks files of the revision: clone without --filter") {
+		t.Error(err)
+	}
+}
+
+// TestSubmodules: what is in a submodule is not in the revision, which says so.
+func TestSubmodules(t *testing.T) {
+	top := repository(t)
+	commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "base").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"update-index", "--add", "--cacheinfo", "160000," + strings.TrimSpace(string(commit)) + ",shared"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "second"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "git", args...) //nolint:gosec // the arguments are those above
+		cmd.Dir = top
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for name, want := range map[string]string{"base": "", "HEAD": "HEAD has submodules, of which --base-ref reads nothing (shared); to compare what uses them, check the revision out with its submodules, and use --base"} {
+		tree, err := revision.Checkout(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tree.Submodules(); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if err := tree.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestNamedIn: files of the revision, and its root, are named as git does, by whatever way to them.
 func TestNamedIn(t *testing.T) {
 	repository(t)

@@ -47,31 +47,34 @@ func (t *Tree) write(ctx context.Context, tree string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	entries, err := list(ctx, tree)
-	if err == nil {
+	entries, submodules, err := list(ctx, tree)
+	if t.submodules = submodules; err == nil {
 		err = fill(ctx, root, entries)
 	}
 	return errors.Join(err, root.Close())
 }
 
-// list returns the files of the tree.
-func list(ctx context.Context, tree string) (entries []entry, err error) {
+// list returns the files of the tree, and the paths of submodules.
+func list(ctx context.Context, tree string) (entries []entry, submodules []string, err error) {
 	args := []string{"ls-tree", "-r", "-z", "--long", "--full-tree", tree}
 	cmd := command(ctx, args...)
 	var said words
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lines, all := bufio.NewReaderSize(out, 2*maxName), total{}
 	for err == nil {
 		var line []byte
 		if line, err = lines.ReadSlice(0); err != nil {
 			break
+		}
+		if of, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\x00"), "\t"); strings.HasPrefix(of, "160000 ") {
+			submodules = append(submodules, name)
 		}
 		e, use := parse(strings.TrimSuffix(string(line), "\x00"))
 		if !use {
@@ -86,12 +89,20 @@ func list(ctx context.Context, tree string) (entries []entry, err error) {
 	if !errors.Is(err, io.EOF) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		return nil, err
+		return nil, nil, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+		return nil, nil, lacking(said.String(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String())))
 	}
-	return entries, nil
+	return entries, submodules, nil
+}
+
+// lacking returns what to do where git says that a partial clone lacks files of the revision: nothing is fetched for it; otherwise, the error.
+func lacking(said string, err error) error {
+	if strings.Contains(said, "lazy fetching disabled") || strings.Contains(said, "promisor remote") {
+		return errors.New("the clone is partial, and lacks files of the revision: clone without --filter (actions/checkout: without filter), or run git diff with the revision first, which fetches them")
+	}
+	return err
 }
 
 // total is what the files of a revision come to.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -88,18 +89,32 @@ var demands = regexp.MustCompile(`^(?:execution error at \(|values don't meet th
 // one that stands for none.
 var misfits = regexp.MustCompile(`(?m)^(\S+):\n(?:[- ].*\n)*?- at '(.*?)': (?:additional properties '(.*?)'.* not allowed|got (?:array|boolean|integer|number|object|string), want .*)$`)
 
+// refusals is how Helm says so of any value that is there. In a file that is chosen for an environment, it stands for itself.
+var refusals = regexp.MustCompile(`(?m)^(\S+):\n(?:[- ].*\n)*?- at '(.+?)': (.*)$`)
+
 // misfit reports whether Helm's error is about such a value, and where that stands in the last of the files that have it, if one is found.
 func (in *Input) misfit(chart *Chart, text string) (at report.Place, is bool) {
 	found := misfits.FindStringSubmatch(text)
-	if found == nil || !strings.HasPrefix(text, "values don't meet ") {
+	if !strings.HasPrefix(text, "values don't meet ") {
 		return at, false
+	}
+	chosen := false
+	if found == nil {
+		if found, chosen = refusals.FindStringSubmatch(text), true; len(found) < 4 || strings.HasPrefix(found[3], "missing propert") {
+			return at, false
+		}
+		found[3] = ""
 	}
 	path := strings.ReplaceAll(found[2], "/", ".")
 	if found[3] != "" {
 		path += "[" + found[3] + "]"
 	}
 	for _, path := range []string{"[" + found[1] + "]" + path, path} { // of a chart in it, or its own
-		for _, name := range slices.Backward(slices.Concat([]string{filepath.Join(chart.Path, "values.yaml")}, chart.Values)) {
+		files := chart.Values
+		if !chosen {
+			files = slices.Concat([]string{filepath.Join(chart.Path, "values.yaml")}, files)
+		}
+		for _, name := range slices.Backward(files) {
 			data, err := in.Disk.Read(name)
 			if err != nil {
 				continue
@@ -112,7 +127,7 @@ func (in *Input) misfit(chart *Chart, text string) (at report.Place, is bool) {
 			}
 		}
 	}
-	return at, true
+	return at, !chosen
 }
 
 // causes are the ways in which Helm begins an error with the place in a template: of one that cannot be parsed, of one that
@@ -147,7 +162,13 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		return nil, nil, fmt.Errorf("%w: %w", errNotLoaded, err)
 	}
 	for i := range r.Files {
-		if file := &r.Files[i]; loaded(file.Name) {
+		if file := &r.Files[i]; path.Base(file.Name) == "values.schema.json" {
+			invalid := (*json.SyntaxError)(nil)
+			if err := json.Unmarshal(file.Data, new(any)); errors.As(err, &invalid) {
+				line := 1 + bytes.Count(file.Data[:invalid.Offset], []byte("\n"))
+				return nil, nil, &manifest.Error{Origin: manifest.Origin{File: filepath.Join(chart.Path, filepath.FromSlash(file.Name)), Line: line}, Err: fmt.Errorf("broken JSON: %w", err)}
+			}
+		} else if loaded(file.Name) {
 			if err := manifest.CheckYAML(filepath.Join(chart.Path, filepath.FromSlash(file.Name)), file.Data); err != nil {
 				return nil, nil, err
 			}
