@@ -29,6 +29,15 @@ var differences = []difference{
 		},
 	},
 	{
+		"list", "The API server names each field of a list that is written without dashes. `gammaguard check` says once that a list is meant.",
+		func(server, offline *verdict) bool {
+			list, is := strings.CutSuffix(strings.Join(offline.Refusals, ", "), ": must be a list; begin each entry with -")
+			return is && server.By == offline.By && !slices.ContainsFunc(server.Refusals, func(refusal string) bool {
+				return !strings.HasPrefix(refusal, list+".") || !strings.Contains(refusal, ": unknown field ")
+			})
+		},
+	},
+	{
 		"backend-no-endpoints", "Kubernetes makes the EndpointSlices of a Service with a selector. If they are not in the input, `gammaguard check` does not warn.",
 		warnsToo("backend-no-endpoints"),
 	},
