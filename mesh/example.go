@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -27,7 +28,7 @@ func (r *Route) Example(at PlacedMatch) string {
 	case GRPCRoute:
 		method := cmp.Or(match.Method, &MethodMatch{})
 		if request = grpcCall(cmp.Or(method.Service, otherService), cmp.Or(method.Method, otherCall)); method.Type == RegularExpression {
-			request = "a gRPC call that matches " + cmp.Or(method.Service, otherService) + "/" + cmp.Or(method.Method, otherCall)
+			request = strings.Replace(request, " of ", " that matches ", 1)
 		}
 	default:
 		return ""

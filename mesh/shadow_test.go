@@ -25,8 +25,9 @@ func TestExample(t *testing.T) {
 			`{"path": {"value": "/a-path-that-is-longer-than-what-a-warning-has-room-for-in-the-end"}}`:                             "GET /a-path-that-is-longer-than-what-a-warning-has-room-f...",
 		},
 		mesh.GRPCRoute: {
-			`{"method": {"service": "a.B", "method": "Do"}}`: "a gRPC call of a.B/Do",
-			`{"method": {"method": "Do"}}`:                   "a gRPC call of example.Other/Do",
+			`{"method": {"service": "a.B", "method": "Do"}}`:                                      "a gRPC call of a.B/Do",
+			`{"method": {"method": "Do"}}`:                                                        "a gRPC call of example.Other/Do",
+			`{"method": {"type": "RegularExpression", "service": "a[.]B", "method": "Get|List"}}`: "a gRPC call that matches a[.]B/Get|List",
 		},
 		mesh.TCPRoute: {`{}`: ""},
 	} {

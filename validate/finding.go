@@ -27,6 +27,8 @@ type Finding struct {
 	Problem string
 	// Remedy describes how to fix it, without a full stop.
 	Remedy string
+	// Labels is the object whose labels or annotations the remedy changes; empty if it changes none.
+	Labels mesh.ObjectKey
 	// Reference identifies the reference at fault. With the rule it identifies the
 	// finding across an update, regardless of its index.
 	Reference Reference

@@ -20,12 +20,23 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// queries runs the queries of docs/audit-log.md on the audit log of the adoption.
-func (a *adoption) queries(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(a.root, "docs", "audit-log.md"))
+// auditLogPage returns docs/audit-log.md.
+func auditLogPage(t *testing.T) string {
+	t.Helper()
+	root, err := bed.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "audit-log.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// queries runs the queries of docs/audit-log.md on the audit log of the adoption.
+func (a *adoption) queries(t *testing.T) {
+	page := auditLogPage(t)
 	// What each finds, in the order of the page.
 	wants := []string{
 		`^20\d\d-\S+\tadmin\tcreate\tfaces/refused\tspec.parentRefs\[0\]: namespace closed refuses consumer routes`,
@@ -37,7 +48,7 @@ func (a *adoption) queries(t *testing.T) {
 		`^20\d\d-\S+\tadmin\tshop\tgammaguard.dev/grant\tproducer$`,
 		"", // nobody did: TestGrantQueries has who does
 	}
-	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllSubmatch(page, -1)
+	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllStringSubmatch(page, -1)
 	if len(found) != len(wants) {
 		t.Fatalf("docs/audit-log.md has %d queries, want %d", len(found), len(wants))
 	}
@@ -46,7 +57,7 @@ func (a *adoption) queries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := runQuery(t, string(query[1]), log)
+		lines := runQuery(t, query[1], log)
 		_ = log.Close() // it was only read
 		if want := wants[i]; want == "" && len(lines) > 0 || want != "" && !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("%s: want %q in %q", query[1], want, lines)
@@ -56,15 +67,8 @@ func (a *adoption) queries(t *testing.T) {
 
 // TestGrantQueries: who changed what decides on grants, in each way of kubectl, and who was refused.
 func TestGrantQueries(t *testing.T) {
-	root, err := bed.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "audit-log.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "## Who gave or took a grant")
+	page := auditLogPage(t)
+	_, text, _ := strings.Cut(page, "## Who gave or took a grant")
 	queries := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllStringSubmatch(text, -1)
 	const shop = `"objectRef": {"resource": "namespaces", "name": "shop"}, "user": {"username": "admin"}, "requestReceivedTimestamp": "now", "requestURI": "/api/v1/namespaces/shop`
 	for _, test := range []struct {
@@ -89,15 +93,8 @@ func TestGrantQueries(t *testing.T) {
 
 // TestAuditPolicy: the policy of docs/audit-log.md logs what becomes of routes, once.
 func TestAuditPolicy(t *testing.T) {
-	root, err := bed.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "audit-log.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	page := auditLogPage(t)
+	_, text, _ := strings.Cut(page, "```yaml\n")
 	text, _, _ = strings.Cut(text, "```")
 	loaded, err := policy.LoadPolicyFromBytes([]byte(text))
 	if err != nil {

@@ -31,8 +31,14 @@ func consumerRefused() *validate.Rule {
 func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) validate.Finding {
 	refusal := parent.Refusal
 	owner, admin := parent.Key.String(), "its owner"
+	service := mesh.ObjectKey{Kind: parent.Key.Kind, Namespace: parent.Key.Namespace, Name: parent.Key.Name}
+	if parent.Key.Kind == mesh.ServiceImportKind {
+		service.Group = mesh.MulticlusterGroup
+	}
+	annotated := service
 	if refusal.By == mesh.RefusedByNamespace {
 		owner, admin = "namespace "+parent.Key.Namespace, "a mesh admin"
+		annotated = mesh.ObjectKey{Kind: mesh.NamespaceKind, Name: parent.Key.Namespace}
 	}
 	problem, overwrite := owner+" refuses consumer routes", " --overwrite"
 	if refusal.By == mesh.RefusedByDefault {
@@ -44,6 +50,7 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 		Problem: problem,
 		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s %s=%s%s",
 			named(resourceOf(parent.Key), " -n "+printable.Shell(parent.Key.Namespace), parent.Key.Name), mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed, overwrite),
+		Labels:    service,
 		Reference: validate.Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
 	switch {
@@ -51,7 +58,7 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 		f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
 	case refusal.Invalid:
 		f.Problem = fmt.Sprintf("%s accepts no consumer routes: its annotation %s is not valid (%q)", owner, refusal.Setting, brief(refusal.Value))
-		f.Remedy = fmt.Sprintf("ask %s to fix it", admin)
+		f.Remedy, f.Labels = fmt.Sprintf("ask %s to fix it", admin), annotated
 	case refusal.Setting == mesh.ConsumerRoutesFromAnnotation:
 		f.Problem = fmt.Sprintf("%s accepts only routes of namespaces matching %q", owner, brief(refusal.Value))
 		switch refusal.KindBy {
@@ -63,13 +70,13 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 		default:
 			f.Problem += ", and the Service no " + string(parent.Route.Kind)
 		}
-		f.Remedy = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting)
+		f.Remedy, f.Labels = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting), annotated
 		if selector := byName(refusal.Value, parent.Route.Namespace); selector != "" {
 			f.Remedy = fmt.Sprintf("a word alone is a label; ask %s to set %s to %q", admin, refusal.Setting, brief(selector))
 		}
 	case refusal.Setting == mesh.ConsumerRouteKindsAnnotation:
 		f.Problem = fmt.Sprintf("%s accepts consumer routes only of kind %s", owner, brief(refusal.Value))
-		f.Remedy = fmt.Sprintf("ask %s to add %s to %s", admin, parent.Route.Kind, refusal.Setting)
+		f.Remedy, f.Labels = fmt.Sprintf("ask %s to add %s to %s", admin, parent.Route.Kind, refusal.Setting), annotated
 	}
 	return f
 }

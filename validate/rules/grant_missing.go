@@ -46,6 +46,7 @@ func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) vali
 		Type:      validate.Forbidden,
 		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknown,
 		Remedy:    fmt.Sprintf("ask %s to %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantRemedy(policy, parent)) + hint,
+		Labels:    mesh.ObjectKey{Kind: mesh.NamespaceKind, Name: name},
 		Reference: validate.Reference{Namespace: name, Detail: string(role)},
 	}
 }

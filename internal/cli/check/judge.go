@@ -1,20 +1,16 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
-	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
-	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // judge judges the routes of an input.
@@ -102,7 +98,8 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		return nil, err
 	}
 	for i := range verdict.Findings {
-		if found := j.labeled(findingOf(r, &verdict.Findings[i])); !tells(names, &found, found.Effect) {
+		j.alsoInFiles(&verdict.Findings[i])
+		if found := findingOf(r, &verdict.Findings[i]); !tells(names, &found, found.Effect) {
 			judged.Findings = append(judged.Findings, found)
 		}
 	}
@@ -164,31 +161,17 @@ func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
 	}
 }
 
-// labeled adds to the remedy of a label or an annotation that is missing where the Namespace or the Service is in files, whatever the cluster has:
-// it is to be set there, too. With a cluster, what these do not set is as it has it.
-func (j *judge) labeled(found report.Finding) report.Finding {
-	key, label := manifest.Key{Kind: mesh.NamespaceKind, Name: found.Reference.Namespace}, mesh.GrantLabel
-	switch {
-	case found.Rule == validate.RuleConsumerRefused && strings.Contains(found.Remedy, "owner"):
-		key, label = manifest.Key{Kind: mesh.ServiceKind, Namespace: key.Name, Name: found.Reference.Service.Name}, mesh.ConsumerRoutesLabel
-	case found.Rule != validate.RuleGrantMissing:
-		return found
+// alsoInFiles adds to the remedy of a label or an annotation that is missing where the object is in files, whatever the cluster has. With a cluster,
+// what the files do not set is as it has it.
+func (j *judge) alsoInFiles(f *validate.Finding) {
+	key := manifest.Key{Group: f.Labels.Group, Kind: f.Labels.Kind, Namespace: f.Labels.Namespace, Name: f.Labels.Name}
+	at, object := j.declared[key], j.world.files.Get(key)
+	if context := j.world.context.get(key); object == nil && context != nil && j.options.Cluster == nil {
+		at, object = report.Place{File: context.Origin.File, Line: context.Line("")}, context
 	}
-	at := j.declared[key]
-	if object := j.world.context.get(key); at.File == "" && object != nil && j.options.Cluster == nil {
-		at = report.Place{File: object.Origin.File, Line: object.Line("")}
+	if object != nil && at.File != "" && (j.options.Cluster == nil || mesh.MayHaveKeys(object.JSON)) {
+		f.Remedy += fmt.Sprintf("; %s:%d needs the same change", at.File, at.Line)
 	}
-	if object := j.world.files.Get(key); at.File == "" || j.options.Cluster != nil && (object == nil || !bytes.Contains(object.JSON, []byte(label))) {
-		return found
-	}
-	remedy := found.Remedy
-	grant, hint := remedy, ""
-	if before, is := strings.CutSuffix(remedy, rules.ForgottenNamespace); is {
-		grant, hint = before, rules.ForgottenNamespace
-	}
-	found.Remedy = fmt.Sprintf("%s, and do the same at %s:%d%s", grant, printable.Text(at.File), at.Line, hint)
-	found.Message = strings.Replace(found.Message, printable.Text(remedy), printable.Text(found.Remedy), 1)
-	return found
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {

@@ -74,11 +74,17 @@ func TestGrantMissingInFiles(t *testing.T) {
 	const service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n"
 	put(t, "app.yaml", service+`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`+"\n")
 	put(t, "shared/shop.yaml", "\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
-	const want = "kubectl label namespace shop gammaguard.dev/grant=producer, and do the same at shared/shop.yaml:2; for a Service elsewhere, set namespace in the parentRef (grant-missing)"
+	const want = "kubectl label namespace shop gammaguard.dev/grant=producer; for a Service elsewhere, set namespace in the parentRef; shared/shop.yaml:2 needs the same change (grant-missing)"
 	for project, args := range map[string][]string{"sets: [{files: [app.yaml, shared]}]": nil, "context: [shared]": nil, "failOn: deny": {"-f", "."}} {
 		put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"+project+"\n")
 		if got := run(t, "", append([]string{"check"}, args...)...); got.code != ExitFindings || !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: %+v", project, got)
 		}
+	}
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: consumer}}}\n")
+	put(t, "app.yaml", strings.NewReplacer(`namespace: shop}, spec: {ports`, `namespace: bank, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports`, `"", kind: Service, name: cart`, `"", kind: Service, namespace: bank, name: cart`).Replace(contents(t, "app.yaml")))
+	const refused = "gammaguard.dev/consumer-routes=allow --overwrite; app.yaml:1 needs the same change (consumer-refused)"
+	if got := run(t, "", "check", "-f", "."); got.code != ExitFindings || !strings.Contains(got.stdout, refused) {
+		t.Errorf("%+v", got)
 	}
 }

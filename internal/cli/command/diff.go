@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -296,7 +295,7 @@ func (f *diffFlags) nameFiles(ctx context.Context, tree *revision.Tree, diff *re
 	if there := tree.Other(f.given.path); there != "" {
 		diff.Notes = append(diff.Notes, "both versions are judged by "+f.given.path+", which --config names; "+there+" differs")
 	}
-	if without := tree.Submodules(); without != "" && slices.ContainsFunc(diff.Notes, func(note string) bool { return strings.Contains(note, "the base cannot be read") }) {
+	if without := tree.Submodules(); without != "" && diff.NotCompared > 0 {
 		diff.Notes = append(diff.Notes, without)
 	}
 	if diff.Empty() {

@@ -127,7 +127,7 @@ func TestReadmeTry(t *testing.T) {
 		}
 		return all
 	}
-	checked := seen(regexp.MustCompile(", and do the same at [^ ]+:[0-9]+").ReplaceAllString(got.stdout, "")) // which only check knows, too
+	checked := seen(regexp.MustCompile("; [^ ]+:[0-9]+ needs the same change").ReplaceAllString(got.stdout, "")) // which only check knows, too
 	if diff := cmp.Diff(checked, seen(string(tried))); diff != "" || len(checked) != 7 {
 		t.Errorf("%d findings (-check +try)\n%s", len(checked), diff)
 	}

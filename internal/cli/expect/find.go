@@ -54,7 +54,7 @@ func Find(names []string) (files []*File, notes []string, _ error) {
 		}
 	}
 	if len(paths) == 0 && len(notes) > 0 {
-		return nil, nil, errors.New(strings.Join(notes[:1], ""))
+		return nil, nil, errors.New(notes[0])
 	}
 	if len(paths) == 0 {
 		return nil, nil, fmt.Errorf("no file named %s or *.%s (or .yml) in %s; to write one from today's routes, use --init", FileName, FileName, strings.Join(names, ", "))
