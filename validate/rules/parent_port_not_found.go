@@ -61,11 +61,14 @@ func usable(ports []mesh.Port, protocol mesh.Protocol) []mesh.Port {
 	return slices.DeleteFunc(slices.Clone(ports), func(port mesh.Port) bool { return port.Protocol != protocol })
 }
 
-// useOneOf lists the ports that can be used instead: those with the protocol.
+// useOneOf lists the ports that can be used instead: those with the protocol. One without a number, which only files can have, cannot.
 func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
 	all := usable(ports, protocol)
 	if len(all) == 0 {
 		return fmt.Sprintf("add a %s port to it", protocol)
+	}
+	if slices.ContainsFunc(all, func(port mesh.Port) bool { return port.Number == 0 }) {
+		return "give each of its ports a number"
 	}
 	return "use one of its ports: " + portList(all)
 }

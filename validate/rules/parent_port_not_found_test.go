@@ -50,6 +50,13 @@ func TestParentPortNotFound(t *testing.T) {
 			},
 		},
 		{
+			name: "a port without a number", spec: on(service("unfinished, port: 80")),
+			routes: "{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: unfinished}, spec: {ports: [{name: http}]}}",
+			want: []string{
+				`Invalid spec.parentRefs[0].port 80: Service shop/unfinished has no port 80; give each of its ports a number`,
+			},
+		},
+		{
 			name: "ports of the other protocol are no help", kind: mesh.UDPRoute, spec: on(service("dns, port: 54"), service("cart, sectionName: dns")),
 			want: []string{
 				`Invalid spec.parentRefs[0].port 54: Service shop/dns has no port 54; use one of its ports: 53 (dns), 5353 (alt)`,
