@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -313,6 +314,32 @@ func TestDiffOfServices(t *testing.T) {
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDiffWithoutEndpoints: a backend that has no endpoints now can have some later, so other backends are a change.
+func TestDiffWithoutEndpoints(t *testing.T) {
+	const idle = `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: later, annotations: {empty: ""}}, spec: {ports: [{port: 80}]}}`
+	split := func(weights ...int) *Table {
+		return newTable(t, Options{}, idle, http("shop/cart", fmt.Sprintf(onCart+`, rules: [{backendRefs: [{name: idle, port: 80, weight: %d}, {name: later, port: 80, weight: %d}]}]`, weights[0], weights[1])))
+	}
+	for _, test := range []struct {
+		now  *Table
+		want string
+	}{
+		{split(90, 10), "no change; 3 request classes unchanged\n"},
+		{split(1, 1), `service shop/cart port 80, producer
+  any  503 90 % (idle:80 has no endpoints), 503 10 % (later:80 has no endpoints)  →  503 50 % (idle:80 has no endpoints), 503 50 % (later:80 has no endpoints)
+1 Service, 1 change; 2 other request classes unchanged
+`},
+	} {
+		got, err := Diff(split(90, 10), test.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got.String()); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ type Share struct {
 	Effects
 
 	ref mesh.BackendRef
+	// forNow: the backend would get them if it had endpoints.
+	forNow bool
 }
 
 // caveats are what is worth knowing of an outcome: of how the mesh reads the rule, and of the backends; and those that the mesh leaves out.
@@ -124,6 +126,7 @@ func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *caveat
 	case s.failure != noFailure:
 		share.Backend, share.Effects = "", Effects{}
 		share.Answer, share.Reason = s.failure.answer(e.route.Kind), printable.Text(s.name+" "+s.problem)
+		share.forNow = s.failure == noEndpoints
 	case effects.Redirect != nil:
 		share.Backend = ""
 	}
@@ -243,19 +246,24 @@ func (o *Outcome) largestFirst() []Share {
 }
 
 // Answers returns the shares without why they are, so that those between which no request can tell a difference are one.
-func (o *Outcome) Answers() []Share {
+func (o *Outcome) Answers() []Share { return o.whose(func(*Share) bool { return false }) }
+
+// whose returns the shares, with why they are of those alone of which it matters.
+func (o *Outcome) whose(reason func(*Share) bool) []Share {
 	var out Outcome
 	for _, share := range o.Shares {
-		share.Reason = ""
+		if !reason(&share) {
+			share.Reason = ""
+		}
 		out.add(share)
 	}
 	return out.Shares
 }
 
 // key is equal for outcomes between which no request can tell a difference, for
-// whatever reason they are.
+// whatever reason they are. Endpoints come and go without a change of a route, so backends that lack only these differ.
 func (o *Outcome) key() string {
-	same := Outcome{Shares: o.Answers(), Effects: o.Effects}
+	same := Outcome{Shares: o.whose(func(s *Share) bool { return s.forNow }), Effects: o.Effects}
 	same.Shares = same.largestFirst()
 	text, err := json.Marshal(same)
 	if err != nil { // plain data
