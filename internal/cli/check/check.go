@@ -269,6 +269,7 @@ func notBuilt(all *report.CheckReport, u *unmade, broken, others bool) {
 	}
 	if broken {
 		all.SeenFile(set.File())
+		all.Unbuilt = append(all.Unbuilt, *described)
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return
 	}

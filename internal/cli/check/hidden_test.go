@@ -155,14 +155,14 @@ func TestLinkedKustomizations(t *testing.T) {
 }
 
 // strictly returns the report of a strict check of the working directory, and what fails it, one a line.
-func strictly(t *testing.T) (*report.CheckReport, string) {
+func strictly(t *testing.T, paths ...string) (*report.CheckReport, string) {
 	t.Helper()
 	options := &check.Options{Strict: true, Config: config.Default()}
 	project, err := sets.FindProject(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := check.FindSets(t.Context(), options, nil, project)
+	found, err := check.FindSets(t.Context(), options, paths, project)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,22 @@ func TestLeftAsideValues(t *testing.T) {
 	}
 }
 
+// TestForgottenValues: values beside a chart with routes that no set of the project has are reported, whatever of the chart was named.
+func TestForgottenValues(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		".gammaguard.yaml": projectHeader + "sets: [{chart: c, values: [c/values-a.yaml]}, {chart: c, values: [c/values-b.yaml]}, {chart: d, values: [d/values-a.yaml]}]\n",
+		"c/Chart.yaml":     chartFile, "c/templates/b.yaml": route("b"), "c/values-a.yaml": "a: 1\n", "c/values-b.yaml": "a: 1\n", "c/values-new.yaml": "a: 1\n", "c/ci/test.yaml": "a: 1\n",
+		"c/values-old.yaml": "a: 1\n", ".gammaguardignore": "values-old.yaml\n",
+		"d/Chart.yaml": chartFile, "d/templates/s.yaml": service, "d/values-a.yaml": "a: 1\n", "d/values-new.yaml": "a: 1\n",
+	})
+	for _, paths := range [][]string{nil, {"c"}, {"c/values-new.yaml"}, {"c/values-a.yaml"}} {
+		all, says := strictly(t, paths...)
+		if len(all.Skipped) != 1 || all.Skipped[0].Path != "c/values-new.yaml" || !strings.HasPrefix(all.Skipped[0].Reason, "values of a chart with routes, and no set has them; ") || says == "" {
+			t.Errorf("%v: %+v, says %q", paths, all.Skipped, says)
+		}
+	}
+}
+
 // TestUsedByEachOther: kustomizations that use each other are each looked at once.
 func TestUsedByEachOther(t *testing.T) {
 	const count = 2000
@@ -140,5 +156,21 @@ func TestRequiredValues(t *testing.T) {
 				t.Errorf("note %q, says %q", note, says)
 			}
 		})
+	}
+}
+
+// TestBrokenRendering: of a chart that one of its values files breaks, the finding names that file.
+func TestBrokenRendering(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		"c/Chart.yaml": chartFile, "c/values.yaml": "mesh: {on: true}\n", "c/templates/b.yaml": "{{ if .Values.mesh.on }}" + route("b") + "{{ end }}",
+		"c/values-a.yaml": "a: 1\n", "c/values-b.yaml": "mesh:\n",
+	})
+	all, _ := strictly(t)
+	var text strings.Builder
+	if err := all.Text(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "(broken-document) (with values-b.yaml)") {
+		t.Errorf("broken by values-b.yaml:\n%s", text.String())
 	}
 }

@@ -13,6 +13,9 @@ func overlays(t *testing.T) {
 	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{kustomization: prod}, {kustomization: test}, {chart: chart, values: [values/prod.yaml]}]\n")
 	put(t, "values/prod.yaml", "backend: pay-v2\n")
 	put(t, "docs/readme.md", "")
+	if err := os.Remove("chart/values-prod.yaml"); err != nil { // which no set would have
+		t.Fatal(err)
+	}
 	commit(t)
 }
 

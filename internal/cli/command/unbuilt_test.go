@@ -112,7 +112,7 @@ func TestUnbuiltSets(t *testing.T) {
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: "+note) || !strings.Contains(got.stdout, " unchanged; 2 sets not compared\n") {
 		t.Errorf("diff: %+v", got)
 	}
-	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [base]}, {files: [plain]}, {kustomization: prod}, {kustomization: test}, {chart: chart}]\n")
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [base]}, {files: [plain]}, {kustomization: prod}, {kustomization: test}, {chart: chart, values: [chart/values-prod.yaml]}]\n")
 	if got := run(t, "", "check", "--strict"); strings.Contains(got.stdout, "not checked") || !strings.Contains(got.stdout, "note: base: its kustomization ") {
 		t.Errorf("a base that is built elsewhere: %+v", got)
 	}

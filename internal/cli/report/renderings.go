@@ -31,7 +31,7 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 			in[key(i)] = append(sets, i.set)
 		}
 	}
-	some := Renderings(r.Sets)
+	some := Renderings(slices.Concat(r.Sets, r.Unbuilt))
 	for i := range all {
 		all[i].Edit = edits[key(all[i])]
 		sets := in[key(all[i])]

@@ -34,6 +34,8 @@ type CheckReport struct {
 	// what was left aside.
 	Sets    []Set     `json:"sets,omitempty"`
 	Skipped []Skipped `json:"skipped,omitempty"`
+	// Unbuilt are the sets that were found and are broken, so that nothing of them could be judged.
+	Unbuilt []Set `json:"-"`
 	// Notices say what else bears on what was checked.
 	Notices []Notice `json:"notices,omitempty"`
 

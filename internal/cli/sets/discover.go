@@ -66,6 +66,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 		for i := range d.Sets {
 			d.leaveAsideOf(&d.Sets[i], paths)
 		}
+		d.unusedValues()
 		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return nil, err
 		}

@@ -59,34 +59,72 @@ func (d *discovery) sets(paths []string) []Set {
 // maxValues is how many values files a chart is rendered with.
 const maxValues = 100
 
-// valuesOf returns the files that override the values of a chart: each in its folder ci, and values-*.yaml and
-// values.*.yaml beside its values.yaml. What a pattern of ours names, and of more than maxValues the others, is left aside.
-func (d *discovery) valuesOf(chart string) (files []string) {
-	for _, at := range []string{chart, filepath.Join(chart, "ci")} {
-		folder, isFolder, err := d.disk.Files.Resolve(at)
-		if err != nil || !isFolder {
-			continue // there is none
-		}
-		entries, _ := os.ReadDir(folder) // what can be read
-		for _, entry := range entries {
-			name := entry.Name()
-			beside := strings.HasPrefix(name, "values-") || strings.HasPrefix(name, "values.") && strings.Count(name, ".") > 1
-			path := filepath.Join(at, name)
-			if filepath.Ext(name) != ".yaml" || at == chart && !beside || entry.IsDir() {
-				continue
-			}
-			if by, own := d.matchOwn(d.ignoresOf(at), path, false); own {
-				d.leaveValues(path, by)
-			} else {
-				files = append(files, path)
-			}
-		}
-	}
+// valuesOf returns the files that override the values of a chart: each in its folder ci, and those beside its values.yaml. Of more
+// than maxValues the others are left aside.
+func (d *discovery) valuesOf(chart string) []string {
+	files := d.ownValues(slices.Concat(valuesBeside(d.disk.Files, chart), valuesIn(d.disk.Files, filepath.Join(chart, "ci"))))
 	if len(files) > maxValues {
 		d.hidden(chart, fmt.Sprintf("rendered with the first %d of its %d values files; name others in sets of %s", maxValues, len(files), ProjectFile))
 		files = files[:maxValues]
 	}
 	return files
+}
+
+// valuesBeside returns the files values-*.yaml and values.*.yaml beside the values.yaml of a chart.
+func valuesBeside(files *repository.Files, chart string) []string {
+	return slices.DeleteFunc(valuesIn(files, chart), func(path string) bool {
+		name := filepath.Base(path)
+		return !strings.HasPrefix(name, "values-") && (!strings.HasPrefix(name, "values.") || strings.Count(name, ".") == 1)
+	})
+}
+
+// valuesIn returns the files in a folder that may be values.
+func valuesIn(files *repository.Files, at string) (found []string) {
+	folder, isFolder, err := files.Resolve(at)
+	if err != nil || !isFolder {
+		return nil // there is none
+	}
+	entries, _ := os.ReadDir(folder) // what can be read
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) == ".yaml" && !entry.IsDir() {
+			found = append(found, filepath.Join(at, entry.Name()))
+		}
+	}
+	return found
+}
+
+// ownValues returns the values files without those that a pattern of ours leaves aside, and notes these.
+func (d *discovery) ownValues(files []string) []string {
+	return slices.DeleteFunc(files, func(path string) bool {
+		by, own := d.matchOwn(d.ignoresOf(filepath.Dir(path)), path, false)
+		if own {
+			d.leaveValues(path, by)
+		}
+		return own
+	})
+}
+
+// unusedValues finds the values files beside a chart of the named sets that none of all sets uses: those of an environment that was forgotten.
+func (d *discovery) unusedValues() {
+	used, charts := map[string]bool{}, map[string]bool{}
+	for _, set := range slices.Concat(d.Sets, d.Elsewhere) {
+		if set.Chart != nil {
+			for _, file := range set.Chart.Values {
+				used[absolute(file)] = true
+			}
+		}
+	}
+	for i := range d.Sets {
+		set := &d.Sets[i]
+		if set.Chart == nil || charts[set.Path] {
+			continue
+		}
+		charts[set.Path] = true
+		files := slices.DeleteFunc(valuesBeside(d.disk.Files, set.Path), func(path string) bool { return used[absolute(path)] })
+		for _, path := range d.ownValues(files) {
+			d.holders = append(d.holders, holder{path: path, place: inSight, values: true})
+		}
+	}
 }
 
 // roots returns the kustomizations to build, so that all are built but components that none uses: those that no

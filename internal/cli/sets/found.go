@@ -139,6 +139,9 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		h := &f.holders[i]
 		switch {
 		case f.reported[h.path]:
+		case h.values && h.place == inSight && !makes(all, f.disk.Resolved(filepath.Dir(h.path))): // they have no effect on routes
+		case h.values && h.place == inSight:
+			skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: unusedValues, Hides: true})
 		case h.values:
 			declared[h.by] = append(declared[h.by], h.path)
 		case h.taken(all, f.disk.Resolved(h.path)):
@@ -215,6 +218,14 @@ func addValues(them string, projected bool) string {
 		return "add the chart with values that make " + them + " to sets in " + ProjectFile
 	}
 	return "add a file with the values that make " + them + " to the directory ci of the chart"
+}
+
+// unusedValues is why a values file is not rendered.
+const unusedValues = "values of a chart with routes, and no set has them; add the chart with them to sets in " + ProjectFile + ", or list in " + source.GuardIgnore
+
+// makes reports whether the sets have made routes of files in the folder.
+func makes(t *source.Taken, folder string) bool {
+	return slices.ContainsFunc(t.Made(), func(path string) bool { return Below(path, folder) })
 }
 
 // addSet is what to do about what a project does not name.
