@@ -73,14 +73,18 @@ func (r *Redirect) String() string {
 	if r.Port != 0 {
 		parts = append(parts, "port "+strconv.Itoa(int(r.Port)))
 	}
-	if r.Path != nil {
+	with := ""
+	switch {
+	case r.Path != nil && r.Path.Prefix != "":
+		with = fmt.Sprintf(" with path prefix %s replaced by %s", r.Path.Prefix, shown(r.Path.Replacement))
+	case r.Path != nil:
 		parts = append(parts, r.Path.String())
 	}
 	text := "redirect " + strconv.Itoa(r.Status)
-	if len(parts) == 0 {
-		return text
+	if len(parts) > 0 {
+		text += " to " + strings.Join(parts, ", ")
 	}
-	return text + " to " + strings.Join(parts, ", ")
+	return text + with
 }
 
 // percent writes a share with at most two decimals: "90 %", "33.33 %".

@@ -206,7 +206,7 @@ HTTPRoute shop/none rule[0] match[0]  (producer)
 		{"a redirect", []string{http("shop/there", onCart+`, rules: [{matches: [{path: {value: /old/}}], filters: [{type: RequestRedirect,`+
 			` requestRedirect: {scheme: https, hostname: a.example, statusCode: 301, path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]}]`)}, []string{"/old/x"}, Options{}, `
 HTTPRoute shop/there rule[0] match[0]  (producer)
-  → redirect 301 to https, host a.example, path prefix /old to /new
+  → redirect 301 to https, host a.example with path prefix /old replaced by /new
   Location: https://a.example/new/x
 `},
 		{"a redirect with a query", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /new}}}]}]`)}, []string{"/old?b=1&a=2"}, Options{}, `

@@ -145,12 +145,15 @@ func TestMissingInput(t *testing.T) {
 	}
 }
 
-// TestExplainNotChecked: what outputs call not-checked is explained, though it is no rule.
-func TestExplainNotChecked(t *testing.T) {
-	if got := run(t, "", "explain", "not-checked"); got.code != ExitClean || !strings.Contains(got.stdout, "--strict fails") {
-		t.Errorf("%+v", got)
-	}
-	if got := run(t, "", "explain"); strings.Contains(got.stdout, "not-checked") {
-		t.Errorf("%+v", got)
+// TestExplainUnlisted: what outputs call not-checked or traffic-test is explained, though it is no rule.
+func TestExplainUnlisted(t *testing.T) {
+	all := run(t, "", "explain")
+	for id, says := range map[string]string{"not-checked": "--strict fails", "traffic-test": "the request of a TrafficTest meets something other"} {
+		if got := run(t, "", "explain", id); got.code != ExitClean || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), says) {
+			t.Errorf("%+v", got)
+		}
+		if strings.Contains(all.stdout, id) {
+			t.Errorf("%+v", all)
+		}
 	}
 }

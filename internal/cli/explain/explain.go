@@ -29,15 +29,25 @@ const (
 	ParentKindOmitted = "parent-kind-omitted"
 )
 
-// NotChecked is the ID by which outputs list what was not checked, which is no finding.
-const NotChecked = "not-checked"
+// The IDs by which outputs list what is no finding: what was not checked, and a failed test.
+const (
+	NotChecked  = "not-checked"
+	TrafficTest = "traffic-test"
+)
 
-// notChecked is the answer about it, which has no page of its own.
-var notChecked = Topic{
-	ID: NotChecked, Class: Input, Default: "unknown", Title: "Something that may hold routes was not checked",
-	Rationale: "A set cannot be built with what the repository has, a file may hold routes that no set has, or an object is almost a route, by its kind or apiVersion. " +
-		"It is no finding, but --strict fails because of it.",
-	Remedy: "The message says why. Correct the object, add what is missing, name the file in a set of .gammaguard.yaml, or list it in .gammaguardignore.",
+// unlisted are the answers about these, which have no pages of their own.
+var unlisted = []Topic{
+	{
+		ID: NotChecked, Class: Input, Default: "unknown", Title: "Something that may hold routes was not checked",
+		Rationale: "A set cannot be built with what the repository has, a file may hold routes that no set has, or an object is almost a route, by its kind or apiVersion. " +
+			"It is no finding, but --strict fails because of it.",
+		Remedy: "The message says why. Correct the object, add what is missing, name the file in a set of .gammaguard.yaml, or list it in .gammaguardignore.",
+	},
+	{
+		ID: TrafficTest, Class: Input, Default: "fail", Title: "A test of gammaguard test failed",
+		Rationale: "By the routes, the request of a TrafficTest meets something other than the test expects.",
+		Remedy:    "The message says what the request meets, and names the command that says why. Correct the route, or, if the change is meant, the test.",
+	},
 }
 
 // NameReferences is the page with the configuration that has kustomize change the names in references.
@@ -152,9 +162,9 @@ func Topics() []Topic {
 	})
 }
 
-// Find returns the topic with the ID, which may be NotChecked.
+// Find returns the topic with the ID, which may be that of what is no finding.
 func Find(id string) (Topic, bool) {
-	topics := append(Topics(), notChecked)
+	topics := append(Topics(), unlisted...)
 	if i := slices.IndexFunc(topics, func(t Topic) bool { return t.ID == id }); i >= 0 {
 		return topics[i], true
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -97,7 +98,7 @@ func (r *TestReport) JUnit(w io.Writer, _ string) error {
 		switch t.Result {
 		case Fail:
 			suite.Failures++
-			c.Failure = &junitFailure{Message: strings.Join(t.Failures, "; "), Type: testFailed, Text: fmt.Sprintf("line %d: %s\n", t.Line, strings.Join(quotedLines(t.detail()), "\n"))}
+			c.Failure = &junitFailure{Message: strings.Join(t.Failures, "; "), Type: explain.TrafficTest, Text: fmt.Sprintf("line %d: %s\n", t.Line, strings.Join(quotedLines(t.detail()), "\n"))}
 		case Skip:
 			suite.Skipped++
 			c.Skipped = &junitSkipped{"the test is not for this mesh"}
@@ -121,7 +122,7 @@ func quotedLines(lines []string) []string {
 // SARIF writes the failed tests as a SARIF 2.1.0 log of this version of the program.
 func (r *TestReport) SARIF(w io.Writer, version string) error {
 	rule := sarifRule{
-		ID: testFailed, HelpURI: informationURI + "/blob/main/docs/testing.md",
+		ID: explain.TrafficTest, HelpURI: informationURI + "/blob/main/docs/testing.md",
 		ShortDescription: sarifText{Text: "A request does not meet what a test expects"},
 		FullDescription:  sarifText{Text: "A file of tests says what requests to Services must meet. By the routes in the manifests, this request meets something else."},
 		Help:             sarifText{Text: "Correct the routes, or, if the change is intended, the test. gammaguard trace shows why a request goes where it goes."},

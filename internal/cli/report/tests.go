@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
@@ -118,16 +119,13 @@ func (t *TestResult) detail() []string {
 	return lines
 }
 
-// testFailed identifies a failed test where findings have the ID of a rule.
-const testFailed = "traffic-test"
-
 // items returns the failed tests in the form of findings.
 func (r *TestReport) items() []Item {
 	var items []Item
 	for i := range r.Results {
 		if t := &r.Results[i]; t.Result == Fail {
 			items = append(items, Item{
-				Place: t.Place, ID: testFailed, Effect: validate.Deny, Word: string(Fail), Object: t.title(), Text: shown(strings.Join(t.detail(), "; ")),
+				Place: t.Place, ID: explain.TrafficTest, Effect: validate.Deny, Word: string(Fail), Object: t.title(), Text: shown(strings.Join(t.detail(), "; ")),
 			})
 		}
 	}
