@@ -246,13 +246,13 @@ func (o *Outcome) largestFirst() []Share {
 }
 
 // Answers returns the shares without why they are, so that those between which no request can tell a difference are one.
-func (o *Outcome) Answers() []Share { return o.whose(func(*Share) bool { return false }) }
+func (o *Outcome) Answers() []Share { return o.answers(false) }
 
-// whose returns the shares, with why they are of those alone of which it matters.
-func (o *Outcome) whose(reason func(*Share) bool) []Share {
+// answers returns them; if apart, with why of those backends that only lack endpoints, so that each is one.
+func (o *Outcome) answers(apart bool) []Share {
 	var out Outcome
 	for _, share := range o.Shares {
-		if !reason(&share) {
+		if !apart || !share.forNow {
 			share.Reason = ""
 		}
 		out.add(share)
@@ -263,7 +263,7 @@ func (o *Outcome) whose(reason func(*Share) bool) []Share {
 // key is equal for outcomes between which no request can tell a difference, for
 // whatever reason they are. Endpoints come and go without a change of a route, so backends that lack only these differ.
 func (o *Outcome) key() string {
-	same := Outcome{Shares: o.whose(func(s *Share) bool { return s.forNow }), Effects: o.Effects}
+	same := Outcome{Shares: o.answers(true), Effects: o.Effects}
 	same.Shares = same.largestFirst()
 	text, err := json.Marshal(same)
 	if err != nil { // plain data

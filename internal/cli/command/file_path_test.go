@@ -148,7 +148,7 @@ func TestMissingInput(t *testing.T) {
 // TestExplainUnlisted: what outputs call not-checked or traffic-test is explained, though it is no rule.
 func TestExplainUnlisted(t *testing.T) {
 	all := run(t, "", "explain")
-	for id, says := range map[string]string{"not-checked": "--strict fails", "traffic-test": "the request of a TrafficTest meets something other"} {
+	for id, says := range map[string]string{"not-checked": "--strict fails", "traffic-test": "By the routes in the manifests, this request meets something else."} {
 		if got := run(t, "", "explain", id); got.code != ExitClean || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), says) {
 			t.Errorf("%+v", got)
 		}

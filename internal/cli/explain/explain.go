@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,10 @@ const (
 	TrafficTest = "traffic-test"
 )
 
-// unlisted are the answers about these, which have no pages of their own.
+// shared are the pages of these, which are about more.
+var shared = map[string]string{NotChecked: "ci.md", TrafficTest: "testing.md"}
+
+// unlisted are the answers about these.
 var unlisted = []Topic{
 	{
 		ID: NotChecked, Class: Input, Default: "unknown", Title: "Something that may hold routes was not checked",
@@ -44,9 +48,9 @@ var unlisted = []Topic{
 		Remedy: "The message says why. Correct the object, add what is missing, name the file in a set of .gammaguard.yaml, or list it in .gammaguardignore.",
 	},
 	{
-		ID: TrafficTest, Class: Input, Default: "fail", Title: "A test of gammaguard test failed",
-		Rationale: "By the routes, the request of a TrafficTest meets something other than the test expects.",
-		Remedy:    "The message says what the request meets, and names the command that says why. Correct the route, or, if the change is meant, the test.",
+		ID: TrafficTest, Class: Input, Default: "fail", Title: "A request does not meet what a test expects",
+		Rationale: "A file of tests says what requests to Services must meet. By the routes in the manifests, this request meets something else.",
+		Remedy:    "Correct the routes, or, if the change is intended, the test. gammaguard trace shows why a request goes where it goes.",
 	},
 }
 
@@ -230,10 +234,7 @@ func (t *Topic) Configuration() string {
 
 // Page is where the topic's page is found.
 func (t *Topic) Page() string {
-	if t.ID == NotChecked {
-		return pages + "ci.md"
-	}
-	return pages + "rules/" + t.ID + ".md"
+	return pages + cmp.Or(shared[t.ID], "rules/"+t.ID+".md")
 }
 
 // Markdown says why it is a finding, and how to fix it.

@@ -121,12 +121,8 @@ func quotedLines(lines []string) []string {
 
 // SARIF writes the failed tests as a SARIF 2.1.0 log of this version of the program.
 func (r *TestReport) SARIF(w io.Writer, version string) error {
-	rule := sarifRule{
-		ID: explain.TrafficTest, HelpURI: informationURI + "/blob/main/docs/testing.md",
-		ShortDescription: sarifText{Text: "A request does not meet what a test expects"},
-		FullDescription:  sarifText{Text: "A file of tests says what requests to Services must meet. By the routes in the manifests, this request meets something else."},
-		Help:             sarifText{Text: "Correct the routes, or, if the change is intended, the test. gammaguard trace shows why a request goes where it goes."},
-	}
+	topic, _ := explain.Find(explain.TrafficTest)
+	rule := describe(&topic)
 	rule.DefaultConfiguration.Level = "error"
 	return writeSARIF(w, version, []sarifRule{rule}, r.items(), nil)
 }

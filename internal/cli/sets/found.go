@@ -139,9 +139,10 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		h := &f.holders[i]
 		switch {
 		case f.reported[h.path]:
-		case h.values && h.place == inSight && !makes(all, f.disk.Resolved(filepath.Dir(h.path))): // they have no effect on routes
 		case h.values && h.place == inSight:
-			skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: unusedValues, Hides: true})
+			if makes(all, f.disk.Resolved(filepath.Dir(h.path))) { // else they have no effect on routes
+				skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: unusedValues, Hides: true})
+			}
 		case h.values:
 			declared[h.by] = append(declared[h.by], h.path)
 		case h.taken(all, f.disk.Resolved(h.path)):
