@@ -242,7 +242,7 @@ func (o *Object) IsRoute() bool {
 }
 
 // MeantRoute returns the kind of route that is probably meant by an object that is none: its kind differs from that by case or in the
-// plural alone, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io, and those without a
+// plural alone, or, in the group of the Gateway API, by a letter or two, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io, and those without a
 // dot, such as apps, of which no definition can be). It is empty if there is none.
 func (o *Object) MeantRoute() mesh.RouteKind {
 	if !o.near() && strings.Contains(o.Key.Group, ".") || o.IsRoute() || o.Version == "" && !o.named() {
@@ -252,6 +252,9 @@ func (o *Object) MeantRoute() mesh.RouteKind {
 		if strings.EqualFold(o.Key.Kind, string(kind)) || strings.EqualFold(o.Key.Kind, string(kind)+"s") {
 			return kind
 		}
+	}
+	if o.Key.Group == mesh.GatewayGroup {
+		return mesh.Nearest(o.Key.Kind, mesh.RouteKinds())
 	}
 	return ""
 }

@@ -116,7 +116,7 @@ func TestRefused(t *testing.T) {
 		"{components: {policies: true}, configuration: {exemptions: {groups: [a]}}}":    "components.policies",
 		"{components: {policies: true}, configuration: {rules: {grant-missing: warn}}}": "components.policies",
 		"replica: 1": "replica", "replicas: two": "/replicas", "failurePolicy: fail": "/failurePolicy",
-		"image: {digest: abc}": "/image/digest", "labels: {app.kubernetes.io/name: x}": "/labels/app.kubernetes.io~1name",
+		"image: {digest: abc}": "/image/digest", "image: {repository: 'registry.example:5000/gammaguard-webhook:v1.0.0'}": "/image/repository", "labels: {app.kubernetes.io/name: x}": "/labels/app.kubernetes.io~1name",
 		"certificates: {issuerRef: {kind: Issuer}}": "/certificates/issuerRef",
 		"configuration: {mod: audit}":               "mod", "configuration: {mode: aduit}": "/configuration/mode",
 		"configuration: {rules: {parent-hedless: off}}":   "at '/configuration/rules': additional properties 'parent-hedless' not allowed",

@@ -66,7 +66,7 @@ func TestInstalled(t *testing.T) {
 		return ""
 	})
 	kubectl(t, "patch", "validatingadmissionpolicybinding", "gammaguard-route-grants-unlabeled", "--type=merge", "-p", `{"spec": {"validationActions": ["Audit"]}}`)
-	o.wants(t, check, 1, `(?m)^policies on routes without a grant +fail +ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited; apply what 'gammaguard policy' writes for the configuration$`)
+	o.wants(t, check, 1, `(?m)^policies on routes without a grant +fail +ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited; apply what 'gammaguard policy' writes for the configuration, in the place of the component policies$`)
 	kubectl(t, "delete", "-k", folder(t, "policy"))
 	background.Eventually(t, func() string { // and forgotten a moment after it is gone
 		if code, stdout, _ := o.sh(t, check); code != 0 || !strings.Contains(stdout, "is refused by gammaguard\n") {

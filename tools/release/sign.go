@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func signer(ctx context.Context, key string) (of signature.SignerVerifier, err e
 	case strings.Contains(key, "://"):
 		of, err = kms.Get(ctx, key, crypto.SHA256)
 	default:
-		of, err = signature.LoadSignerVerifierFromPEMFile(key, crypto.SHA256, cryptoutils.StaticPasswordFunc([]byte(os.Getenv(password))))
+		of, err = fromFile(key)
 	}
 	if err != nil {
 		return nil, err
@@ -55,6 +56,34 @@ func signer(ctx context.Context, key string) (of signature.SignerVerifier, err e
 		return of, nil
 	}
 	return nil, fmt.Errorf("a key of type %T: openssl dgst verifies ECDSA and RSA only, such as one of openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256", public)
+}
+
+// fromFile returns what signs with the first private key in the file. Other blocks, such as the EC PARAMETERS that openssl writes
+// before a key, are passed over.
+func fromFile(path string) (signature.SignerVerifier, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			continue
+		}
+		key, err := cryptoutils.UnmarshalPEMToPrivateKey(pem.EncodeToMemory(block), keyPassword)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return signature.LoadSignerVerifier(key, crypto.SHA256)
+	}
+	return nil, fmt.Errorf("%s has no private key in PEM", path)
+}
+
+// keyPassword returns the password of a key that is encrypted.
+func keyPassword(bool) ([]byte, error) {
+	if secret := os.Getenv(password); secret != "" {
+		return []byte(secret), nil
+	}
+	return nil, fmt.Errorf("the key is encrypted: set %s", password)
 }
 
 // publicKey writes the key by which signatures are verified.

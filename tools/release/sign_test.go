@@ -96,6 +96,26 @@ func TestSigned(t *testing.T) {
 		if by, err := signer(t.Context(), newKey(t, []byte("secret"))); by == nil || err != nil {
 			t.Errorf("%v, %v", by, err)
 		}
+		t.Setenv(password, "")
+		if _, err := signer(t.Context(), newKey(t, []byte("secret"))); err == nil || !strings.Contains(err.Error(), "set RELEASE_KEY_PASSWORD") {
+			t.Errorf("without the password: %v", err)
+		}
+	})
+	t.Run("file with parameters before the key", func(t *testing.T) {
+		path := newKey(t, nil)
+		key, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+		for text, want := range map[string]string{parameters + string(key): "", parameters: "has no private key", "": "has no private key"} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := signer(t.Context(), path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
 	})
 	t.Run("KMS", func(t *testing.T) {
 		program, err := os.Executable()

@@ -168,7 +168,7 @@ func TestInstalledWait(t *testing.T) {
 			return ""
 		})
 	}
-	eventually("is refused by the API server itself, for its grant; gammaguard answers, although the mode is warn: apply what 'gammaguard policy' writes for the configuration")
+	eventually("is refused by the API server itself, for its grant; gammaguard answers, although the mode is warn: apply what 'gammaguard policy' writes for the configuration, in the place of the component policies")
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
 	trusts := func(webhook int, ca []byte) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // applyPolicies is how policies come to fit the configuration.
-const applyPolicies = "apply what 'gammaguard policy' writes for the configuration"
+const applyPolicies = "apply what 'gammaguard policy' writes for the configuration, in the place of the component policies"
 
 // policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration.
 func (i *installation) policies() {

@@ -123,6 +123,17 @@ func TestCheckMisspelt(t *testing.T) {
 			}
 		}
 	}
+	for kind, want := range map[string]string{"Serivce": "Service", "namespace": "Namespace", "services": "Service", "Config": "", "Secret": "", "Endpoints": "", "Node": ""} {
+		folder := written(t, map[string]string{"apps/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", "v1", "HttpRoute", kind).Replace(object) + "---\n" + strings.Replace(object, "HttpRoute", "HTTPRouet", 1)})
+		for meant, line := range map[string]string{
+			want:        "note: apps/a.yaml:2: kind " + kind + " does not exist in v1, so the object is not read; if a " + want + " is meant, write " + want + "\n",
+			"HTTPRoute": "note: apps/a.yaml:6: kind HTTPRouet does not exist, so the object is not checked; if a route is meant, write HTTPRoute\n",
+		} {
+			if got := runIn(t, folder, "check"); got.code != ExitClean || (strings.Count(got.stdout, line) == 1) != (meant != "") || meant == "" && strings.Contains(got.stdout, kind) {
+				t.Errorf("%s: %+v", kind, got)
+			}
+		}
+	}
 	folder = written(t, map[string]string{
 		"a.yaml": strings.Replace(object, "HttpRoute", "Gateway", 1),
 		"b.yaml": strings.Replace(object, "gateway.networking.k8s.io", "example.com", 1) + "spec: {class: gateway.networking.k8s.io/x}\n",
