@@ -81,9 +81,10 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 		if err != nil || isRemoteIn(file, field, name) { // of which the builder says why it could not be fetched
 			return false
 		}
-		path := filepath.Join(Real(within), filepath.FromSlash(name))
+		within = Real(within)
+		path := filepath.Join(within, filepath.FromSlash(name))
 		if strings.Contains(failed, name) || strings.Contains(failed, path) {
-			why = wrong(field, path, failed)
+			why = wrong(field, within, path, failed)
 		}
 		return why != ""
 	}
@@ -91,8 +92,8 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 	return s.found, why
 }
 
-// wrong says why the field does not take what the path leads to, if the error of the builder says so; empty otherwise.
-func wrong(field, path, failed string) string {
+// wrong says why the field of a file in the folder does not take what the path leads to, if the error of the builder says so; empty otherwise.
+func wrong(field, folder, path, failed string) string {
 	says := func(words string) bool { return strings.Contains(failed, words) }
 	bare := says("unable to find one of 'kustomization.yaml'")
 	info, err := os.Stat(path)
@@ -101,7 +102,7 @@ func wrong(field, path, failed string) string {
 	case errors.Is(err, fs.ErrNotExist) && (bare || says("no such file") || says("does not exist")):
 		return "does not exist"
 	case err != nil:
-	case says("security; file '" + path + "' is not in or below"):
+	case says("security; file '" + path + "' is not in or below '" + folder + "'"):
 		return "is a file outside of the kustomization's directory, which kustomize refuses"
 	case !IsBase(field):
 	case info.IsDir() && bare && KustomizationFile(path) == path:

@@ -82,6 +82,46 @@ func (l *loader) surround(disk *source.Disk) {
 	}
 }
 
+// former is what the version before has as context, and the one after has not, though it is still there: it was not removed.
+type former struct {
+	*surroundings
+	paths []string
+	asked bool
+}
+
+// newFormer reads it, as the version after has it.
+func newFormer(before, after *Options, disk *source.Disk, profile *mesh.Profile) *former {
+	f := &former{}
+	if before.project == nil || after.project == nil {
+		return f
+	}
+	if f.paths = after.project.Dropped(before.project); len(f.paths) > 0 {
+		over := *after
+		over.Context = f.paths
+		f.surroundings = surround(&over, disk, profile)
+	}
+	return f
+}
+
+// Do implements mesh.Reader.
+func (f *former) Do(read mesh.Read) mesh.Answer {
+	answer := f.read(read)
+	f.asked = f.asked || answer.Err == nil
+	return answer
+}
+
+// notes says what was taken of it.
+func (f *former) notes() (notes []string) {
+	if !f.asked {
+		return nil
+	}
+	is := " is no longer context in "
+	if len(f.paths) > 1 {
+		is = " are no longer context in "
+	}
+	return []string{firstOf(f.paths) + is + sets.ProjectFile + ": what is still there is compared as it is, and is unknown to check"}
+}
+
 // read asks the context; what it does not have is unknown.
 func (s *surroundings) read(read mesh.Read) mesh.Answer {
 	if s == nil {

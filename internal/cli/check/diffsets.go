@@ -51,6 +51,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i], version.context = &side{version, options, disk}, options.context
 	}
+	d.former = newFormer(before.Options, after.Options, d.sides[1].disk, after.Options.Config.Policy().Mesh)
 	before.at, after.at = filepath.Abs, at
 	for _, step := range []func(before, after *Found) error{grow, chooseAlike, regroup} {
 		if err := step(before, after); err != nil {
@@ -82,6 +83,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		return nil, err
 	}
 	d.noteShared()
+	d.out.Notes = append(d.out.Notes, d.former.notes()...)
 	err := d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
@@ -172,6 +174,8 @@ type setsDiff struct {
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
 	compared int
+	// former is what was context before, and is none now.
+	former *former
 	// said are the routes that are left out, and the notes, each with the names of its sets.
 	said [2]map[string][]string
 	// failed says why sets are not compared.
@@ -257,7 +261,7 @@ func (d *setsDiff) elsewhere(read mesh.Read) mesh.Answer {
 	if answer, moved := d.moved[read]; moved {
 		return answer
 	}
-	return mesh.Answer{Err: mesh.ErrUnknown}
+	return d.former.Do(read)
 }
 
 // load loads a set of a version; nil is an empty one.

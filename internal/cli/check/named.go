@@ -11,7 +11,7 @@ import (
 
 // Surround takes over the context of a project, which may be nil.
 func (o *Options) Surround(project *sets.Project) {
-	o.Context, o.contextWithin = nil, nil
+	o.Context, o.contextWithin, o.project = nil, nil, project
 	if project != nil {
 		o.Context, o.contextWithin = project.ContextFiles(), project.Within()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -36,6 +37,8 @@ type Options struct {
 	// Context are files and folders of the repository with objects that exist beside those of the input. They count after the input
 	// and the cluster, and before Base. They are not judged, and routes in them do not count.
 	Context []string
+	// project is what names the context; nil if nothing does.
+	project *sets.Project
 	// contextWithin are the files that may be read for it, wherever the input is.
 	contextWithin *repository.Files
 	// context is what was read of them, for several sets.

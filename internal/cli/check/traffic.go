@@ -128,9 +128,12 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	case failed != nil:
 		return nil, ofBase(failed)
 	}
-	diff, err := differenceOf(was, now)
+	disk := source.Open(&after.Options, after.named())
+	defer disk.Close()
+	former := newFormer(before, after, disk, now.engine.Policy().Mesh)
+	diff, err := differenceOf(was, now, former)
 	if err == nil {
-		diff.Notes = append(diff.Notes, before.withoutValues...)
+		diff.Notes = slices.Concat(diff.Notes, before.withoutValues, former.notes())
 	}
 	return diff, err
 }
@@ -158,7 +161,7 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 	if err := before.judgeStored(after.routes); err != nil {
 		return nil, err
 	}
-	return differenceOf(before, after)
+	return differenceOf(before, after, nil)
 }
 
 // judgeStored takes those stored routes that the others take the place of for routes of the input.
@@ -178,8 +181,8 @@ func (l *loaded) judgeStored(others []*route) error {
 }
 
 // differenceOf is difference for all of the input.
-func differenceOf(before, after *loaded) (*report.Diff, error) {
-	diff, err := difference(before, after, nil)
+func differenceOf(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
+	diff, err := difference(before, after, elsewhere)
 	if err == nil {
 		diff.Notes = grouped(diff.Notes)
 	}

@@ -70,7 +70,7 @@ func (d *discovery) valuesOf(chart string) []string {
 	return files
 }
 
-// valuesBeside returns the files values-*.yaml and values.*.yaml beside the values.yaml of a chart.
+// valuesBeside returns the files values-*.yaml and values.*.yaml, or .yml, beside the values.yaml of a chart.
 func valuesBeside(files *repository.Files, chart string) []string {
 	return slices.DeleteFunc(valuesIn(files, chart), func(path string) bool {
 		name := filepath.Base(path)
@@ -86,7 +86,7 @@ func valuesIn(files *repository.Files, at string) (found []string) {
 	}
 	entries, _ := os.ReadDir(folder) // what can be read
 	for _, entry := range entries {
-		if filepath.Ext(entry.Name()) == ".yaml" && !entry.IsDir() {
+		if ext := filepath.Ext(entry.Name()); (ext == ".yaml" || ext == ".yml") && !entry.IsDir() {
 			found = append(found, filepath.Join(at, entry.Name()))
 		}
 	}

@@ -156,6 +156,17 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
+// Dropped returns the paths of what the project before has as context and this one has not, though it is still there.
+func (p *Project) Dropped(before *Project) (paths []string) {
+	for _, name := range before.Context {
+		path := p.path(name)
+		if _, err := os.Stat(path); err == nil && !slices.Contains(p.Context, name) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // ForAll returns the paths of what bears on all sets: the project's own file, its configuration, and its context.
 func (p *Project) ForAll() []string {
 	paths := append(p.ContextFiles(), p.File())

@@ -1,0 +1,42 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDiffDroppedContext: what is no longer context, and is still there, is not gone; what is removed, too, is.
+func TestDiffDroppedContext(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: web, namespace: shop}\n" +
+		"spec: {parentRefs: [{group: \"\", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web-v2, port: 80}]}]}\n"
+	put(t, "shop/web.yaml", route)
+	put(t, "shared/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n")
+	put(t, "shared/web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: 80}]}\n---\n"+
+		"apiVersion: v1\nkind: Service\nmetadata: {name: web-v2, namespace: shop}\nspec: {ports: [{port: 80}]}\n")
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [shop]}]\ncontext: [shared]\n")
+	commit(t)
+	commands := []string{"diff --base-ref HEAD", "diff --base-ref HEAD -f shop"}
+	for project, note := range map[string]string{
+		"context: [shared/shop.yaml]\n": "note: shared is no longer context in .gammaguard.yaml: what is still there is compared as it is, and is unknown to check\n",
+		"":                              "note: shared is no longer context in .gammaguard.yaml: what is still there is compared as it is, and is unknown to check\n",
+	} {
+		put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [shop]}]\n"+project)
+		for _, command := range commands {
+			if got := run(t, "", strings.Fields(command)...); got.code != ExitClean || !strings.HasPrefix(got.stdout, note+"no change; ") {
+				t.Errorf("%q: %s: %+v", project, command, got)
+			}
+		}
+	}
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [shop]}]\ncontext: [shared/web.yaml]\n")
+	if err := os.Remove("shared/shop.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		got := run(t, "", strings.Fields(command)...)
+		if got.code != ExitFindings || strings.Contains(got.stdout, "no longer context") || !strings.Contains(got.stdout, "namespace shop lacks the producer grant for HTTPRoute") {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
