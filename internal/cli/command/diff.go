@@ -169,6 +169,8 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return errStdinPath
 	case bases > 1:
 		return errors.New("only one of --base, --base-ref, and --cluster can be used")
+	case cmd.Flags().Changed("base-ref") && f.baseRef == "":
+		return errors.New("--base-ref is empty: a command that was to name the revision found none; fetch it first (actions/checkout: fetch-depth: 0)")
 	case bases == 0:
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:

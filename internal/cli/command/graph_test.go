@@ -104,7 +104,7 @@ func TestGraphGateways(t *testing.T) {
 	if strings.Contains(got.stdout, "elsewhere") {
 		t.Errorf("the page has a route that sends to a Service without routes:\n%s", got.stdout)
 	}
-	if got := run(t, routes, "graph", "-f", "-"); !strings.Contains(got.stdout, "-->|bypasses| ") {
+	if got := run(t, routes, "graph", "-f", "-"); !strings.Contains(got.stdout, "-.->|bypasses| ") {
 		t.Errorf("Mermaid:\n%s", got.stdout)
 	}
 }

@@ -242,6 +242,9 @@ func TestDiffBaseIsRevision(t *testing.T) {
 	if got := run(t, "", "diff", "--base-ref", "none"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, "; fetch it first (actions/checkout: fetch-depth: 0)\n") {
 		t.Errorf("not fetched: %+v", got)
 	}
+	if got := run(t, "", "diff", "--base-ref", ""); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: --base-ref is empty: ") {
+		t.Errorf("of git merge-base in a shallow clone: %+v", got)
+	}
 }
 
 // TestTraceOfWhatIsNotThere: clear errors, and the exit code 2.

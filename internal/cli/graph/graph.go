@@ -47,6 +47,18 @@ type Graph struct {
 // the routes on it.
 const Bypasses validate.State = "bypasses"
 
+// better reports whether a line is drawn as a, not as b, where both are so: requests that take it by a Gateway come after those that
+// take it by the Service.
+func better(a, b validate.State) bool {
+	switch Bypasses {
+	case a:
+		return b != Bypasses && !b.InEffect()
+	case b:
+		return a.InEffect()
+	}
+	return a.Compare(b) < 0
+}
+
 // Row is what a route has of a Service port.
 type Row struct {
 	Service mesh.ServiceKey

@@ -50,7 +50,7 @@ func (g *Graph) draw() {
 			edge = &Edge{From: from, To: to, State: state, Text: text}
 			edges[[2]*Node{from, to}] = edge
 			g.Edges = append(g.Edges, edge)
-		} else if state.Compare(edge.State) < 0 {
+		} else if better(state, edge.State) {
 			edge.State = state
 		}
 		return edge

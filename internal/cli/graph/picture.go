@@ -195,7 +195,7 @@ func (p *picture) add(row *Row) {
 		}
 	}
 	for _, l := range route.out {
-		if row.State.Compare(l.State) < 0 {
+		if better(row.State, l.State) {
 			l.State = row.State
 		}
 		row.drawn = append(row.drawn, l.ID, l.to.ID)

@@ -210,3 +210,15 @@ func TestDrops(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestBetter: requests that take a line by a Service are drawn before those that take it by a Gateway, and these before none.
+func TestBetter(t *testing.T) {
+	for _, state := range validate.States() {
+		if better(state, Bypasses) != state.InEffect() || better(Bypasses, state) == state.InEffect() {
+			t.Errorf("%s beside %s", state, Bypasses)
+		}
+	}
+	if better(Bypasses, Bypasses) || !better(validate.Applies, validate.Loses) || better(validate.Loses, validate.Applies) {
+		t.Error("the order of states")
+	}
+}

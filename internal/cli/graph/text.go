@@ -23,7 +23,7 @@ var styles = map[validate.State]style{
 	validate.Unsupported: {"#8250df", "-.->", "dashed", "the mesh of the configuration does not act on the route"},
 	validate.Dormant:     {"#0969da", "-.->", "dotted", "no mesh acts on the parentRef until the route is changed"},
 	validate.Unknown:     {"#6e7781", "-.->", "dotted", "it depends on objects that are not in the input, or that you cannot read"},
-	Bypasses:             {"#57606a", "-->", "dashed", "a route on Gateways: its requests do not use the routes on the Service"},
+	Bypasses:             {"#57606a", "-.->", "dashed", "a route on Gateways: its requests do not use the routes on the Service"},
 }
 
 // Mermaid writes the graph as a flowchart of Mermaid.
