@@ -22,18 +22,6 @@ func keyed(d *source.Document) bool {
 	return d.IsRoute()
 }
 
-// meantObject returns the kind that an object of Kubernetes' own group is probably meant to have, of those that bear on routes; it is empty
-// if it has it, or there is none.
-func meantObject(d *source.Document) string {
-	if d.Key.Group != "" || d.Version != "v1" {
-		return ""
-	}
-	if meant := mesh.Nearest(d.Key.Kind, []string{mesh.NamespaceKind, mesh.ServiceKind}); meant != d.Key.Kind {
-		return meant
-	}
-	return ""
-}
-
 // noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a
 // route, or one of both that is missing, or a version of a ReferenceGrant that is not served, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
 // value that it does not know.
@@ -53,7 +41,7 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 	case lacks != "":
 		note("", fmt.Sprintf("apiVersion is missing, so the object is not checked; if a route is meant, write one of %s, such as %[1]s/v1", mesh.GatewayGroup), true)
 	case kind == "":
-		if meant := meantObject(d); meant != "" {
+		if meant := d.MeantOther(); meant != "" {
 			note("kind", fmt.Sprintf("kind %s does not exist in v1, so the object is not read; if a %s is meant, write %[2]s", d.Key.Kind, meant), true)
 		}
 	case d.Key.Group != mesh.GatewayGroup:
