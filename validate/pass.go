@@ -332,11 +332,17 @@ func (p *Pass) ReportOnce(f Finding) {
 	}
 }
 
-// Unknown keeps the finding among the verdict's unknowns: what the rule would
-// need cannot be known.
+// Unknown keeps the finding among the verdict's unknowns: what the rule would need cannot be known. Like a finding, it is not kept
+// where the rule only warns and the route's annotation silences it. A backend that several rules do not know is one unknown, of the last rule.
 func (p *Pass) Unknown(f Finding) {
 	f.Rule = p.rule.ID
+	if p.rule.actionOf(&f) != Deny && ignored(p.Route)[f.Rule] {
+		return
+	}
 	f.quote()
+	if p.rule.Backend != nil {
+		p.unknown = slices.DeleteFunc(p.unknown, func(u Finding) bool { return u.Field == f.Field })
+	}
 	p.unknown = append(p.unknown, f)
 }
 

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"errors"
+
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -21,10 +23,15 @@ func backendExternalName() *validate.Rule {
 
 func checkBackendExternalName(p *validate.Pass, backend *validate.BackendService) {
 	service, err := p.Service(backend.Key)
-	if err != nil || service.Type != mesh.ExternalName {
+	unknown := errors.Is(err, mesh.ErrUnknown)
+	if !unknown && (err != nil || service.Type != mesh.ExternalName) {
 		return
 	}
 	f := validate.ExternalNameBackend(backend.Key)
 	f.Field = backend.Path() + ".name"
+	if unknown {
+		p.Unknown(f)
+		return
+	}
 	p.Report(f)
 }

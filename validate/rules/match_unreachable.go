@@ -48,7 +48,10 @@ func checkMatchUnreachable(p *validate.Pass) {
 			continue
 		}
 		f.Problem += forExample(p.Route.Example(shadow.PlacedMatch))
-		f.Remedy = "remove it, or move it before the other match"
+		f.Remedy = "remove it"
+		if shadow.Key != shadow.By.Key {
+			f.Remedy += ", or move it before the other match"
+		}
 		p.Report(f)
 	}
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -22,6 +23,9 @@ func TestMatchUnreachable(t *testing.T) {
 	}
 	never := func(place, by, example string) string {
 		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, for example ` + example + `; remove it, or move it before the other match`
+	}
+	equal := func(place, by, example string) string {
+		return strings.TrimSuffix(never(place, by, example), ", or move it before the other match")
 	}
 	expression := rules(`{path: {type: RegularExpression, value: "/items/[0-9]+"}}`, `{path: {value: /}}`)
 	ranked := func(title, place, by, how, where string) string {
@@ -49,11 +53,11 @@ func TestMatchUnreachable(t *testing.T) {
 		{name: "not on a Service", spec: on("name: edge") + rules(`{path: {value: /a}}`, `{path: {value: /a}}`)},
 		{
 			name: "equal matches, differently written", spec: cart + rules(`{method: POST}, {path: {value: /a}, headers: [{name: X, value: "1"}, {name: z, value: "2"}]}`, `{path: {value: /a/}, headers: [{name: Z, value: "2"}, {name: x, value: "1"}]}`),
-			want: []string{never("rules[1].matches[0]", "rules[0].matches[1]", "GET /a with header Z: 2 and 1 more")},
+			want: []string{equal("rules[1].matches[0]", "rules[0].matches[1]", "GET /a with header Z: 2 and 1 more")},
 		},
 		{
 			name: "rules without matches", spec: cart + `, rules: [{}, {}]`,
-			want: []string{never("rules[1]", "rules[0]", "GET /")},
+			want: []string{equal("rules[1]", "rules[0]", "GET /")},
 		},
 		{
 			name: "a regular expression includes the value", spec: cart + rules(`{headers: [{name: version, type: RegularExpression, value: "v[0-9]+"}]}`, `{headers: [{name: Version, value: v2}]}`),
@@ -70,7 +74,7 @@ func TestMatchUnreachable(t *testing.T) {
 		{name: "equal calls where the mesh gives them to both", kind: mesh.GRPCRoute, spec: cart + rules(`{method: {service: a.B}}`, `{method: {service: a.B}}`), policy: meshed(mesh.Cilium)},
 		{
 			name: "gRPC", kind: mesh.GRPCRoute, spec: cart + rules(`{method: {service: a.B, method: Do}}`, `{method: {type: Exact, service: a.B, method: Do}}, {method: {service: a.B}}`),
-			want: []string{never("rules[1].matches[0]", "rules[0].matches[0]", "a gRPC call of a.B/Do")},
+			want: []string{equal("rules[1].matches[0]", "rules[0].matches[0]", "a gRPC call of a.B/Do")},
 		},
 	})
 }

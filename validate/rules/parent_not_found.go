@@ -62,6 +62,14 @@ func notFound(key mesh.ServiceKey, err error, f validate.Finding) validate.Findi
 	return f
 }
 
+// whatIsServed says how to correct a kind that is not served. Where group is "" and kind was omitted, the API server has set Gateway.
+func whatIsServed(key mesh.ObjectKey) string {
+	if key.Group == "" && key.Kind == "Gateway" {
+		return `for a Service, set kind: Service; for a Gateway, omit group`
+	}
+	return "correct kind and group, or install the definition of the kind"
+}
+
 // checkOtherParent looks up a parent of another implementation: its kind and, where that
 // is another mesh parent, the object.
 func checkOtherParent(p *validate.Pass, index int) {
@@ -87,7 +95,7 @@ func checkOtherParent(p *validate.Pass, index int) {
 	}
 	switch err := p.Object(key); {
 	case errors.Is(err, mesh.ErrNotServed):
-		notServed("correct kind and group, or install the definition of the kind")
+		notServed(whatIsServed(key))
 	case errors.Is(err, mesh.ErrNotFound):
 		p.Report(f)
 	case errors.Is(err, mesh.ErrUnknown) && key.Name != "":

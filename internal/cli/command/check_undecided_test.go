@@ -83,8 +83,44 @@ func TestGrantMissingInFiles(t *testing.T) {
 	}
 	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: consumer}}}\n")
 	put(t, "app.yaml", strings.NewReplacer(`namespace: shop}, spec: {ports`, `namespace: bank, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports`, `"", kind: Service, name: cart`, `"", kind: Service, namespace: bank, name: cart`).Replace(contents(t, "app.yaml")))
+	put(t, "stage/kustomization.yaml", "namespace: shop-stage\nresources: [../base]\n")
+	put(t, "base/kustomization.yaml", "resources: [all.yaml]\n")
+	put(t, "base/all.yaml", service+"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---\n"+strings.Split(contents(t, "app.yaml"), "---\n")[1])
+	if got := run(t, "", "check", "-k", "stage"); !strings.Contains(got.stdout, "; base/all.yaml:3 needs the same change") {
+		t.Errorf("renamed by a kustomization: %+v", got)
+	}
 	const refused = "gammaguard.dev/consumer-routes=allow --overwrite; app.yaml:1 needs the same change (consumer-refused)"
 	if got := run(t, "", "check", "-f", "."); got.code != ExitFindings || !strings.Contains(got.stdout, refused) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestCheckUnknownBackend: a backend that is not in the input is unknown once, of a rule that is not silenced.
+func TestCheckUnknownBackend(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const objects = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n"
+	for _, test := range []struct{ ignore, rules, unknown string }{
+		{"", "", "backend-not-found"},
+		{"backend-not-found", "", "backend-external-name"},
+		{"", "backend-not-found: off", "backend-external-name"},
+		{"", "backend-external-name: off", "backend-not-found"},
+		{"backend-not-found", "backend-not-found: deny", "backend-not-found"},
+		{"backend-not-found", "backend-external-name: warn", "backend-external-name"},
+		{"backend-not-found, backend-external-name", "backend-external-name: warn", ""},
+		{"", "backend-not-found: off, backend-external-name: off", ""},
+	} {
+		put(t, "guard.yaml", "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration, rules: {"+test.rules+"}}\n")
+		r, _ := checkJSON(t, objects+`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop, annotations: {gammaguard.dev/ignore: "`+test.ignore+
+			`"}}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: pay, port: 80}]}]}}`+"\n", "-f", "-", "--config", "guard.yaml")
+		unknown := []string{}
+		for _, f := range r.Routes[0].Findings {
+			if f.Unknown {
+				unknown = append(unknown, f.Rule)
+			}
+		}
+		if strings.Join(unknown, " ") != test.unknown {
+			t.Errorf("%+v: %q", test, unknown)
+		}
 	}
 }

@@ -185,7 +185,25 @@ func counterpart(object *manifest.Object, source *File, affixes []affix) *manife
 			}
 		}
 	}
+	if of == nil && object.Key.Group == "" && object.Key.Kind == "Namespace" {
+		return source.onlyNamespace()
+	}
 	return of
+}
+
+// onlyNamespace returns the Namespace of the file, or nil where it has several or none: the namespace field of a kustomization renames it.
+func (f *File) onlyNamespace() *manifest.Object {
+	var only *manifest.Object
+	for _, d := range f.Documents {
+		switch {
+		case d.Key.Group != "" || d.Key.Kind != "Namespace":
+		case only != nil:
+			return nil
+		default:
+			only = d.Object
+		}
+	}
+	return only
 }
 
 // named returns the documents of that name.
