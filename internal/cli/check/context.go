@@ -130,6 +130,14 @@ func (s *surroundings) read(read mesh.Read) mesh.Answer {
 	return s.objects.Do(read)
 }
 
+// noted returns what check notes of the context.
+func (s *surroundings) noted() []report.Notice {
+	if s == nil {
+		return nil
+	}
+	return s.slips
+}
+
 // get returns an object of the context, or nil.
 func (s *surroundings) get(key manifest.Key) *manifest.Object {
 	if s == nil {

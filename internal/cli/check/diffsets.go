@@ -83,6 +83,9 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		return nil, err
 	}
 	d.noteShared()
+	for _, n := range newSlips(before.context.noted(), after.context.noted()) {
+		d.out.Notes = append(d.out.Notes, n.String())
+	}
 	d.out.Notes = append(d.out.Notes, d.former.notes()...)
 	err := d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
@@ -258,10 +261,11 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 
 // elsewhere answers of what sets have now and did not have before.
 func (d *setsDiff) elsewhere(read mesh.Read) mesh.Answer {
+	was := d.former.Do(read) // also where a set has it now: check has nothing of other sets
 	if answer, moved := d.moved[read]; moved {
 		return answer
 	}
-	return d.former.Do(read)
+	return was
 }
 
 // load loads a set of a version; nil is an empty one.

@@ -23,10 +23,15 @@ type judge struct {
 	before mesh.Reader
 	// ungranted are the namespaces whose grants were said to be unknown.
 	ungranted map[string]bool
+	// needed are the roles that routes need, by namespace and kind: routes are let go once they are judged.
+	needed map[string]map[mesh.RouteKind][]mesh.Role
 }
 
 func newJudge(l *loaded) *judge {
-	return &judge{l, desired.NewView(l.engine, l.sees, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.sees), l.world.before(), map[string]bool{}}
+	return &judge{
+		loaded: l, view: desired.NewView(l.engine, l.sees, desired.Settings(l.options.Config.Status)), tables: l.engine.Tables(l.sees), before: l.world.before(),
+		ungranted: map[string]bool{}, needed: l.needed(),
+	}
 }
 
 // judge judges one route, and finds the places of what kustomize or Helm has set.
@@ -98,6 +103,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		return nil, err
 	}
 	for i := range verdict.Findings {
+		j.together(&verdict.Findings[i])
 		j.alsoInFiles(&verdict.Findings[i])
 		if found := findingOf(r, &verdict.Findings[i]); !tells(names, &found, found.Effect) {
 			judged.Findings = append(judged.Findings, found)

@@ -190,9 +190,9 @@ func differenceOf(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, e
 }
 
 // newSlips returns what check notes of the version after, and not of the one before.
-func newSlips(before, after *loaded) []report.Notice {
-	return slices.DeleteFunc(slices.Clone(after.slips), func(n report.Notice) bool {
-		return slices.ContainsFunc(before.slips, func(old report.Notice) bool { return old.Message == n.Message }) // files may be others
+func newSlips(before, after []report.Notice) []report.Notice {
+	return slices.DeleteFunc(slices.Clone(after), func(n report.Notice) bool {
+		return slices.ContainsFunc(before, func(old report.Notice) bool { return old.Message == n.Message }) // files may be others
 	})
 }
 
@@ -212,7 +212,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 			return nil, err
 		}
 	}
-	for _, n := range slices.Concat(after.unbuiltNotices(), newSlips(before, after)) {
+	for _, n := range slices.Concat(after.unbuiltNotices(), newSlips(before.slips, after.slips)) {
 		notes = append(notes, n.String())
 	}
 	for _, list := range []*[]string{&notes, &rejected} {

@@ -124,3 +124,34 @@ func TestCheckUnknownBackend(t *testing.T) {
 		}
 	}
 }
+
+// TestGrantsTogether: where routes of a namespace lack both roles, each says so; where one label is enough, none does.
+func TestGrantsTogether(t *testing.T) {
+	const together = "; together, its routes in the input need gammaguard.dev/grant=all"
+	objects := func(labels string) string {
+		return "{apiVersion: v1, kind: Namespace, metadata: {name: bank}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {" + labels + "}}}\n---\n" +
+			"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n" +
+			"{apiVersion: v1, kind: Service, metadata: {name: pay, namespace: bank, labels: {gammaguard.dev/consumer-routes: allow}}, spec: {ports: [{port: 80}]}}\n"
+	}
+	route := func(name, parents string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + ", namespace: shop}, spec: {parentRefs: [" + parents +
+			"], rules: [{matches: [{path: {value: /" + name + "}}], backendRefs: [{name: cart, port: 80}]}]}}\n"
+	}
+	const own, pay = `{group: "", kind: Service, name: cart, port: 80}`, `{group: "", kind: Service, name: pay, namespace: bank, port: 80}`
+	for _, test := range []struct {
+		labels, routes string
+		says           int
+	}{
+		{"", route("a", own) + route("b", pay), 2},
+		{"gammaguard.dev/grant: none", route("a", own) + route("b", pay), 2},
+		{"gammaguard.dev/grant: producer", route("a", own) + route("b", pay), 0},
+		{"", route("a", own) + route("b", own), 0},
+		{"", route("a", own) + route("b", own+", "+pay), 1},
+		{"gammaguard.dev/grant: all", route("a", own) + route("b", pay), 0},
+	} {
+		got := run(t, objects(test.labels)+test.routes, "check", "-f", "-")
+		if says := strings.Count(got.stdout, together); says != test.says {
+			t.Errorf("%s: %d routes say so, want %d: %s", test.labels, says, test.says, got.stdout)
+		}
+	}
+}

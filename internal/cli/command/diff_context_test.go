@@ -38,3 +38,27 @@ func TestDiffDroppedContext(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffContextNotes: a repository without sets finds what is no longer context as a set, which check takes alone; and a slip in context is
+// noted as check does.
+func TestDiffContextNotes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "shop/kustomization.yaml", "resources: [web.yaml]\n")
+	put(t, "shop/web.yaml", "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: web, namespace: shop}\n"+
+		"spec: {parentRefs: [{group: \"\", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}\n")
+	const shop = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n"
+	put(t, "shared/shop.yaml", shop)
+	put(t, "shared/web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: 80}]}\n")
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
+	commit(t)
+	put(t, "shared/shop.yaml", strings.Replace(shop, "dev/grant", "dev/grnat", 1))
+	const slip = "note: shared/shop.yaml:3: Namespace shop: the label gammaguard.dev/grnat has no effect here; did you mean the label gammaguard.dev/grant?\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Count(got.stdout, slip) != 1 {
+		t.Errorf("a slip in context: %+v", got)
+	}
+	put(t, "shared/shop.yaml", shop)
+	put(t, ".gammaguard.yaml", projectHeader+"failOn: warn\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: shared is no longer context in .gammaguard.yaml: ") {
+		t.Errorf("no longer context: %+v", got)
+	}
+}
