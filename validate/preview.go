@@ -17,21 +17,23 @@ type LabelPreview struct {
 	// before, with the rules: "HTTPRoute cart (parent-headless)". Ungranted are those that
 	// lose their grant, but are not denied, since the mode does not enforce.
 	Denied, Ungranted []string
-	// Already counts those that would be denied before and after.
+	// Already counts those that would be denied before and after, and Losing are those of them that lose their grant.
 	Already int
+	Losing  []string
 	// Refused are consumer routes of other namespaces that the change refuses.
 	Refused []string
 	// Unreadable are sentences on annotations that cannot be read after the change, and could before or were not there.
 	Unreadable []string
 
 	engine        *Engine
+	old, now      *mesh.Namespace
 	before, after mesh.Reader
 	refused       map[string]bool
 }
 
 // PreviewLabels returns an empty preview of the change.
 func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
-	p := &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
+	p := &LabelPreview{engine: e, old: old, now: now, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
 	was := maps.Collect(old.Unreadable())
 	for key, sentence := range now.Unreadable() {
 		if was[key] == "" {
@@ -59,34 +61,26 @@ func (p *LabelPreview) Add(route *mesh.Route) error {
 		return err
 	}
 	name := string(route.Kind) + " " + route.Metadata.Name
-	switch {
+	switch loses := p.losesGrant(route); {
 	case after.Denied() && !before.Denied():
 		p.Denied = append(p.Denied, name+" ("+strings.Join(denying(&after), ", ")+")")
 	case after.Denied():
 		p.Already++
-	case p.engine.lacksGrant(&after):
-		return p.addUngranted(route, name)
+		if loses {
+			p.Losing = append(p.Losing, name)
+		}
+	case loses:
+		p.Ungranted = append(p.Ungranted, name)
 	}
 	return nil
 }
 
-// addUngranted adds a route that lacks a grant after the change, if it loses it by what is not dormant of it.
-func (p *LabelPreview) addUngranted(route *mesh.Route, name string) error {
-	awake := route.Awake(route.Dormant(p.engine.policy.Mesh))
-	before, err := p.engine.Judge(&Request{Route: awake}, p.before)
-	if err != nil {
-		return err
-	}
-	after, err := p.engine.Judge(&Request{Route: awake}, p.after)
-	if err == nil && p.engine.lacksGrant(&after) && !p.engine.lacksGrant(&before) {
-		p.Ungranted = append(p.Ungranted, name)
-	}
-	return err
-}
-
-// lacksGrant reports whether a grant is missing by the verdict.
-func (e *Engine) lacksGrant(verdict *Verdict) bool {
-	return slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Rule == e.byFault[GrantMissing].ID })
+// losesGrant reports whether the route loses a grant by what is not dormant of it, whatever else is wrong with it.
+func (p *LabelPreview) losesGrant(route *mesh.Route) bool {
+	grants := &p.engine.policy.Grants
+	needed := grants.Needed(p.now.Name, route.Awake(route.Dormant(p.engine.policy.Mesh)).Spec.ParentRefs)
+	granted := func(role mesh.Role) bool { return grants.Allows(p.old, role, route.Kind) }
+	return p.engine.byFault[GrantMissing].action != Off && slices.ContainsFunc(grants.Missing(p.now, route.Kind, needed), granted)
 }
 
 // AddConsumers adds the consumer routes on a Service of the namespace.

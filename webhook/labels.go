@@ -91,6 +91,7 @@ func labelWarnings(p *validate.LabelPreview) []string {
 	}
 	add(p.Denied, "if created now, %d of %d routes would be denied%s", len(p.Denied), p.Routes, already)
 	add(p.Ungranted, "%d of %d routes lose their grant", len(p.Ungranted), p.Routes)
+	add(p.Losing, "%d of %d routes, denied before the change too, lose their grant", len(p.Losing), p.Routes)
 	add(p.Refused, "consumer routes of other namespaces are refused")
 	return all
 }

@@ -88,6 +88,7 @@ func relabeled(old, now string) admission {
 // TestLabels: a change of labels tells what becomes of routes, and is always admitted.
 func TestLabels(t *testing.T) {
 	handler := labelHandler(t, nil)
+	const bad = "1 of 2 routes, denied before the change too, lose their grant: HTTPRoute bad"
 	for _, test := range []struct {
 		name, old, now string
 		want           []string
@@ -98,7 +99,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"a grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {}",
-			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
+			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)", bad},
 		},
 		{
 			"a grant goes, in mode warn", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}",
@@ -106,7 +107,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"the grant is narrowed by what cannot be read", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: HttpRoute}",
-			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"HttpRoute\"", "if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
+			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"HttpRoute\"", "if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)", bad},
 		},
 		{
 			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
@@ -122,7 +123,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",
-			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
+			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)", bad},
 		},
 		{
 			"misspelled keys", "labels: {gammaguard.dev/x: a}", "labels: {gammaguard.dev/x: b, gammaguard.dev/grnat: all}, annotations: {gammaguard.dev/grant-route-kind: TCPRoute, gammaguard.dev/grant-request: x}",
@@ -196,6 +197,54 @@ func TestLabelsDormantGrant(t *testing.T) {
 	response := ask(t, previewLabels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: audit}", "labels: {gammaguard.dev/grant: consumer, gammaguard.dev/mode: audit}"))
 	if diff := cmp.Diff([]string{"2 of 4 routes lose their grant: HTTPRoute live, HTTPRoute both"}, response.Warnings); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestLabelsLosing: a route that is denied for another reason, or for another role, loses its grant as any other does: it may be live.
+func TestLabelsLosing(t *testing.T) {
+	set := world(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: pay}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: bill, namespace: pay}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: half, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}, {group: "", kind: Service, name: gone, port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: alike, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}, {group: apps, kind: Services, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: both, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}, {group: "", kind: Service, name: bill, namespace: pay, port: 80}]}}`)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	handler := previewLabels(o, newEngine(t, nil))
+	for _, test := range []struct {
+		old, now string
+		want     []string
+	}{
+		{
+			"labels: {gammaguard.dev/grant: producer}", "labels: {}",
+			[]string{
+				"if created now, 1 of 3 routes would be denied, in addition to 2 before the change: HTTPRoute alike (grant-missing)",
+				"2 of 3 routes, denied before the change too, lose their grant: HTTPRoute half, HTTPRoute both",
+			},
+		},
+		{
+			"labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: producer}",
+			[]string{"if created now, 1 of 3 routes would be denied, in addition to 1 before the change: HTTPRoute both (grant-missing)"},
+		},
+		{
+			"labels: {gammaguard.dev/grant: producer}", "labels: {gammaguard.dev/grant: consumer}",
+			[]string{
+				"if created now, 1 of 3 routes would be denied, in addition to 2 before the change: HTTPRoute alike (grant-missing)",
+				"2 of 3 routes, denied before the change too, lose their grant: HTTPRoute half, HTTPRoute both",
+			},
+		},
+		{"labels: {gammaguard.dev/grant: none}", "labels: {}", nil},
+	} {
+		response := ask(t, handler, relabeled(test.old, test.now))
+		if diff := cmp.Diff(test.want, response.Warnings); diff != "" {
+			t.Errorf("%s, then %s (-want +got)\n%s", test.old, test.now, diff)
+		}
 	}
 }
 
