@@ -22,6 +22,8 @@ const (
 	RuleServiceOverridden  = "service-overridden"
 	// RuleParentAppProtocol is about routes that do not fit the protocol of a port: the trace of a request says so too.
 	RuleParentAppProtocol = "parent-app-protocol"
+	// RuleMatchUnreachable is about matches, which a misspelled field may leave out.
+	RuleMatchUnreachable = "match-unreachable"
 	// RuleBackendWeightsZero is about weights that a Rollout may set.
 	RuleBackendWeightsZero = "backend-weights-zero"
 	// RuleParentKindNotAllowed goes by a list in the configuration.

@@ -9,7 +9,7 @@ import (
 
 func matchUnreachable() *validate.Rule {
 	return &validate.Rule{
-		ID:    "match-unreachable",
+		ID:    validate.RuleMatchUnreachable,
 		Title: "Another match of the same route takes all requests of a match",
 		Rationale: "If several matches of a route are equally specific, the first one in the list decides. A later match with the same conditions, or " +
 			"with values that a regular expression in the earlier match includes, never receives a request. Neither do the backends of its rule. The " +

@@ -95,7 +95,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		judged.Verdict = report.Deny
 	}
 	if r.refused() {
-		verdict.Findings = slices.DeleteFunc(verdict.Findings, ofNoName)
+		verdict.Findings = slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return ofNoName(f) || r.withoutMatches(&f) })
 		verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
 	}
 	names, err := j.ofNames(r)
@@ -132,6 +132,11 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 // ofNoName reports whether the finding is on a reference without a name, of which the API server says more.
 func ofNoName(f validate.Finding) bool {
 	return f.Reference.Service.Kind != "" && f.Reference.Service.Name == ""
+}
+
+// withoutMatches reports whether the finding is about matches of a route with a rule whose matches are misspelled: it has others than are meant.
+func (r *route) withoutMatches(f *validate.Finding) bool {
+	return f.Rule == validate.RuleMatchUnreachable && slices.ContainsFunc(r.refusals, func(refused refusal) bool { return refused.Meant == "matches" })
 }
 
 func (j *judge) request(r *route) *validate.Request {

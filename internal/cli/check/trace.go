@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
@@ -28,8 +31,35 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	if err != nil {
 		return nil, t.hinted(fromOwn(ctx, options, request, err))
 	}
-	trace.Notes = append(trace.Notes, t.Notes()...)
+	denied, err := t.denied(trace.Chosen)
+	if err != nil {
+		return nil, err
+	}
+	trace.Notes = slices.Concat(trace.Notes, denied, t.Notes())
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
+}
+
+// denied notes that the route of the input that decides is denied for another reason than what keeps it from the port: the trace shows
+// what it would do.
+func (t *Traffic) denied(chosen *traffic.Place) ([]string, error) {
+	if chosen == nil {
+		return nil, nil
+	}
+	j := newJudge(t.loaded)
+	for _, r := range t.routes {
+		name := report.RouteName{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}
+		if name.String() != chosen.Route || len(r.refusals) > 0 { // of a route that is refused, there is a note already
+			continue
+		}
+		judged, err := j.judged(r)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(judged.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }); at >= 0 {
+			return []string{fmt.Sprintf("%s is denied (%s), so it is not applied before that is corrected: run gammaguard check for details", chosen.Route, judged.Findings[at].Rule)}, nil
+		}
+	}
+	return nil, nil
 }
 
 // fromOwn adds to the error about a request that is traced in the cluster alone that one from the current namespace can be

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -20,7 +21,11 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 	}
 	if want := e.shares(namespace); want != nil && (got.Redirect != nil || !e.sameShares(want, got.Shares)) {
 		expected, destinations := traffic.Outcome{Shares: want}, traffic.Outcome{Shares: got.Shares, Effects: traffic.Effects{Redirect: got.Redirect}}
-		differ(expected.Text(namespace), destinations.Text(namespace))
+		is := destinations.Text(namespace)
+		if got.Redirect != nil && string(e.Status) == strconv.Itoa(got.Redirect.Status) {
+			is += "; to expect it, write redirect: {status: " + string(e.Status) + "}"
+		}
+		differ(expected.Text(namespace), is)
 	}
 	if want := e.Redirect; want != nil {
 		if got.Redirect == nil {

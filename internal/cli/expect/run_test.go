@@ -219,12 +219,14 @@ func TestRedirects(t *testing.T) {
 	folder := write(t, map[string]string{"a.yaml": filters})
 	const is = ", got redirect 301 to https://cart.shop/moved"
 	for wants, want := range map[string]string{
-		"{status: 301}": "", "{location: 'https://cart.shop/moved'}": "",
-		"{status: 302}":                         "want redirect 302" + is,
-		"{location: 'https://x/'}":              "want redirect to https://x/" + is,
-		"{status: 301, location: 'https://x/'}": "want redirect 301 to https://x/" + is,
+		"redirect: {status: 301}": "", "redirect: {location: 'https://cart.shop/moved'}": "",
+		"redirect: {status: 302}":                         "want redirect 302" + is,
+		"redirect: {location: 'https://x/'}":              "want redirect to https://x/" + is,
+		"redirect: {status: 301, location: 'https://x/'}": "want redirect 301 to https://x/" + is,
+		"status: 301": "want 301, got redirect 301 to https; to expect it, write redirect: {status: 301}",
+		"status: 302": "want 302, got redirect 301 to https",
 	} {
-		f, err := expect.Decode(expect.FileName, []byte(header+"tests:\n- {name: a, request: {service: shop/cart, port: 80, path: /moved}, expect: {redirect: "+wants+"}}\n"))
+		f, err := expect.Decode(expect.FileName, []byte(header+"tests:\n- {name: a, request: {service: shop/cart, port: 80, path: /moved}, expect: {"+wants+"}}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
