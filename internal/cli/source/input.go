@@ -27,7 +27,7 @@ type File struct {
 	Broken    []error // each a *manifest.Error
 	// sets, if kustomize made it, finds the patch that gives a field of an object in it its value. kustomization is
 	// that which built it.
-	sets          func(object *manifest.Object, field string, value any, is state) (place report.Place, found bool)
+	sets          func(d *Document, field string, value any, is state) (place report.Place, found bool)
 	kustomization string
 	// template is that which it was made of, if Helm made it.
 	template *template

@@ -37,7 +37,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		return nil, not
 	}
-	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
+	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}, affix{}))
 	used := Uses(in.Disk.Read, folder)
 	objects := in.objectsOf(folder)
 	read := func(name string) *File {

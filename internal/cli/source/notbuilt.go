@@ -231,7 +231,7 @@ func (in *Input) doubledKey(folder, failed string) *manifest.Error {
 			keys = append(keys, doubled(errs)...)
 		}
 	}
-	for _, p := range in.patchesOf(folder, map[string]bool{}) {
+	for _, p := range in.patchesOf(folder, map[string]bool{}, affix{}) {
 		keys = append(keys, doubled(p.doubled)...)
 	}
 	for _, key := range keys {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
+
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -20,8 +22,9 @@ type patch struct {
 	file   string
 	line   int
 	inline bool
-	// kind and name are those of its target, as far as they are known.
-	kind, name string
+	// target is what it is for, and later what is put around the names of that once it is applied.
+	target     *target
+	later      affix
 	merge      *manifest.Object
 	operations yaml.Node
 	// doubled are the duplicate keys of its text, each a *manifest.Error; kustomize takes one of two, and says nothing. Of several objects in one text, the
@@ -32,6 +35,8 @@ type patch struct {
 // patching is what of a kustomization says which patches there are.
 type patching struct {
 	Resources, Bases, Components []string
+	NamePrefix                   string `yaml:"namePrefix"`
+	NameSuffix                   string `yaml:"nameSuffix"`
 	Patches                      []targeted
 	PatchesJSON6902              []targeted  `yaml:"patchesJson6902"`
 	PatchesStrategicMerge        []yaml.Node `yaml:"patchesStrategicMerge"`
@@ -40,14 +45,14 @@ type patching struct {
 type targeted struct {
 	Path   string
 	Patch  yaml.Node
-	Target struct{ Kind, Name string }
+	Target *types.Selector
 }
 
 // patchesOf returns the patches that the kustomization in the folder names, and those that
 // the kustomizations below do, in the order in which they are applied. It looks at none of
 // those that were seen before: with links in the paths, they may lead back to each other. What
-// is read counts, as often as it is named.
-func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
+// is read counts, as often as it is named. Around its names, kustomizations above put the affix.
+func (in *Input) patchesOf(folder string, seen map[string]bool, above affix) []patch {
 	file := build.KustomizationFile(folder)
 	if seen[file] {
 		return nil
@@ -55,13 +60,18 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 	seen[file] = true
 	folder = build.Real(folder) // as kustomize does, before paths in it are followed
 	k := in.patching(file)
+	later := affix{above.prefix + k.NamePrefix, k.NameSuffix + above.suffix}
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		if path := filepath.Join(folder, filepath.FromSlash(below)); build.KustomizationFile(path) != path {
-			all = append(all, in.patchesOf(path, seen)...)
+			all = append(all, in.patchesOf(path, seen, later)...)
 		}
 	}
-	return append(all, in.ownPatches(file, k)...)
+	own := in.ownPatches(file, k)
+	for i := range own {
+		own[i].later = later
+	}
+	return append(all, own...)
 }
 
 // patching reads it from the file; nothing if that cannot be read.
@@ -78,46 +88,50 @@ func (in *Input) ownPatches(file string, k patching) (all []patch) {
 	folder := build.Real(filepath.Dir(file))
 	for _, p := range slices.Concat(k.Patches, k.PatchesJSON6902) {
 		if p.Path != "" {
-			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target.Kind, p.Target.Name)...)
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target)...)
 		} else {
-			all = append(all, inlinePatches(file, &p.Patch, p.Target.Kind, p.Target.Name)...)
+			all = append(all, inlinePatches(file, &p.Patch, p.Target)...)
 		}
 	}
 	for i := range k.PatchesStrategicMerge {
 		node := &k.PatchesStrategicMerge[i]
 		if strings.Contains(node.Value, "\n") {
-			all = append(all, inlinePatches(file, node, "", "")...)
+			all = append(all, inlinePatches(file, node, nil)...)
 		} else {
-			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(node.Value)), "", "")...)
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(node.Value)), nil)...)
 		}
 	}
 	return all
 }
 
 // patchesIn returns the patches in a file; none if it cannot be read.
-func (in *Input) patchesIn(file, kind, name string) []patch {
+func (in *Input) patchesIn(file string, of *types.Selector) []patch {
 	data, err := in.take(file)
 	if err != nil {
 		return nil
 	}
-	return readPatches(file, data, 1, kind, name)
+	return readPatches(file, data, 1, of)
 }
 
 // inlinePatches returns the patches in a text of the kustomization.
-func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
+func inlinePatches(file string, node *yaml.Node, of *types.Selector) []patch {
 	line := node.Line
 	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		line++
 	}
-	all := readPatches(file, []byte(node.Value), line, kind, name)
+	all := readPatches(file, []byte(node.Value), line, of)
 	for i := range all {
 		all[i].inline = true
 	}
 	return all
 }
 
-func readPatches(file string, data []byte, line int, kind, name string) []patch {
-	p := patch{file: shown(file), line: line, kind: kind, name: name}
+// readPatches reads the patches for the objects that the kustomization selects; nil stands for those that the patches name.
+func readPatches(file string, data []byte, line int, of *types.Selector) []patch {
+	p := patch{file: shown(file), line: line}
+	if of != nil {
+		p.target = newTarget(*of)
+	}
 	objects, errs := manifest.ReadUndecoded(p.file, data, "")
 	for _, key := range doubled(errs) {
 		key.Line += line - 1
@@ -129,8 +143,8 @@ func readPatches(file string, data []byte, line int, kind, name string) []patch 
 	var all []patch
 	for _, object := range objects {
 		p.merge = object
-		if kind == "" {
-			p.kind, p.name = object.Key.Kind, object.Key.Name
+		if of == nil {
+			p.target = named(object)
 		}
 		all = append(all, p)
 		p.doubled = nil
@@ -159,9 +173,9 @@ type patches []patch
 type state struct{ unchanged, lacked bool }
 
 // sets returns where the last patch that sets the field of the object, or a part of it, does.
-func (ps patches) sets(object *manifest.Object, path string, value any, is state) (place report.Place, found bool) {
+func (ps patches) sets(d *Document, path string, value any, is state) (place report.Place, found bool) {
 	for _, p := range slices.Backward(ps) {
-		if place, found = p.sets(object, path, value, is); found {
+		if place, found = p.sets(d, path, value, is); found {
 			return place, true
 		}
 	}
@@ -169,8 +183,8 @@ func (ps patches) sets(object *manifest.Object, path string, value any, is state
 }
 
 // sets returns where the patch gives the field of the object its value, or a part of it.
-func (p *patch) sets(object *manifest.Object, path string, value any, is state) (place report.Place, found bool) {
-	if p.kind != object.Key.Kind || !strings.Contains(object.Key.Name, p.name) {
+func (p *patch) sets(d *Document, path string, value any, is state) (place report.Place, found bool) {
+	if !p.target.selects(d, p.later) {
 		return place, false
 	}
 	if p.merge != nil {
@@ -252,7 +266,7 @@ func (d *Document) Place(f *File, path string) report.Place {
 	}
 	unchanged := has && same(source, value)
 	// A patch that sets what the source has, such as of another element of a list that it replaces, is what to edit.
-	if place, found := f.sets(d.Object, path, value, state{unchanged, lacked}); found {
+	if place, found := f.sets(d, path, value, state{unchanged, lacked}); found {
 		return place
 	}
 	if unchanged {
