@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type LabelPreview struct {
 	Losing  []string
 	// Refused are consumer routes of other namespaces that the change refuses.
 	Refused []string
-	// Unreadable are sentences on annotations that cannot be read after the change, and could before or were not there.
+	// Unreadable are sentences on annotations that cannot be read after the change.
 	Unreadable []string
 
 	engine        *Engine
@@ -34,11 +33,8 @@ type LabelPreview struct {
 // PreviewLabels returns an empty preview of the change.
 func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
 	p := &LabelPreview{engine: e, old: old, now: now, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
-	was := maps.Collect(old.Unreadable())
-	for key, sentence := range now.Unreadable() {
-		if was[key] == "" {
-			p.Unreadable = append(p.Unreadable, sentence)
-		}
+	for _, sentence := range now.Unreadable() { // also where it was so before: who changes a label beside it, or the annotation, relies on it
+		p.Unreadable = append(p.Unreadable, sentence)
 	}
 	return p
 }

@@ -63,6 +63,8 @@ type fateKey struct {
 	to *mesh.AttachedRoute
 	// rejected: they are routes as before, of which none matches all requests any more.
 	rejected bool
+	// alone: none did before; the route has matches that none of them has.
+	alone bool
 }
 
 // maxFates is how many fates are described, and maxPorts how many ports of each.
@@ -177,10 +179,20 @@ func (c *routeChange) becomes(before, after, producer *mesh.Owner) (fate, bool) 
 	}
 	for _, kind := range []mesh.RouteKind{c.was.Kind, after.Kind} {
 		if kind.MatchesRequests() && before.CatchesAll(kind) && !after.CatchesAll(kind) {
-			return fate{fateKey: fateKey{after.Routes[0], true}, owner: after}, true
+			return fate{fateKey: fateKey{to: after.Routes[0], rejected: true}, owner: after}, true
 		}
 	}
+	if c.was.Kind.MatchesRequests() && !after.CatchesAll(c.was.Kind) && c.matchesAlone(after) {
+		return fate{fateKey: fateKey{to: after.Routes[0], alone: true}, owner: after}, true
+	}
 	return fate{}, false
+}
+
+// matchesAlone reports whether the route has a match that none of those that remain has.
+func (c *routeChange) matchesAlone(after *mesh.Owner) bool {
+	return slices.ContainsFunc(c.was.Matches, func(key mesh.MatchKey) bool {
+		return !slices.ContainsFunc(after.Of(c.was.Kind), func(route *mesh.AttachedRoute) bool { return slices.Contains(route.Matches, key) })
+	})
 }
 
 // sentence describes the fate of ports of the Service.
@@ -200,6 +212,9 @@ func (f *fate) sentence(policy *Policy, was *mesh.AttachedRoute, key mesh.Servic
 		requests += " from namespace " + scope.ConsumerNamespace
 	}
 	switch {
+	case f.alone:
+		unmatched, _ := policy.Unmatched(f.owner.Kind)
+		return requests + to + " that only " + was.String() + " matches " + unmatched + ", since no catch-all rule is there"
 	case f.rejected:
 		unmatched, _ := policy.Unmatched(f.owner.Kind)
 		text := "unmatched " + requests + to + " " + unmatched + ", since no catch-all rule remains"

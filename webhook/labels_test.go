@@ -111,7 +111,14 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
-			[]string{"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted: the value is a label selector, such as team=web"},
+			[]string{
+				"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted: the value is a label selector, such as team=web",
+				"the annotation gammaguard.dev/consumer-route-kinds cannot be read, so no consumer routes are accepted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"b\"",
+			},
+		},
+		{
+			"still not to be read", "annotations: {gammaguard.dev/grant-route-kinds: httproute}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: httproute}",
+			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"httproute\""},
 		},
 		{
 			"consumers of kinds that cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}", "annotations: {gammaguard.dev/consumer-route-kinds: 'HTTPRoute, grpcroute,x'}",
