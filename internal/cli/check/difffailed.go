@@ -23,6 +23,12 @@ func isBroken(err error) bool {
 	return document || built
 }
 
+// lacks reports whether it is of a chart that lacks a dependency.
+func lacks(err error) bool {
+	built, is := errors.AsType[*source.NotBuilt](err)
+	return is && built.Lacks
+}
+
 // notCompared is the difference of an input from a base that is broken.
 func notCompared(failed error) *report.Diff {
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), NewFindings: report.New(), Difference: &traffic.Difference{
@@ -63,6 +69,7 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	built := (*source.NotBuilt)(nil)
 	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
 	d.out.NotCompared++
+	d.out.BaseLacks = d.out.BaseLacks || lacks(failed[0]) && !lacks(failed[1])
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
 	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {

@@ -311,6 +311,7 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	d.out.Unchanged += diff.Unchanged
+	d.out.BaseLacks = d.out.BaseLacks || diff.BaseLacks
 	d.out.NotCompared += diff.NotCompared
 	for i, texts := range [][]string{diff.LeftOut, diff.Notes} {
 		for _, text := range texts {

@@ -124,7 +124,9 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	case err != nil: // which the user can correct, whatever the base is
 		return brokenInput(err)
 	case failed != nil && isBroken(failed):
-		return notCompared(failed), nil
+		diff := notCompared(failed)
+		diff.BaseLacks = lacks(failed)
+		return diff, nil
 	case failed != nil:
 		return nil, ofBase(failed)
 	}
@@ -228,7 +230,11 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	}
 	findings := reports[1].Since(reports[0], edited)
 	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited), after.reweighted(before)), rejected
-	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings}, nil
+	lacks := func(s report.Skipped) bool { return s.Lacks }
+	return &report.Diff{
+		TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings,
+		BaseLacks: slices.ContainsFunc(before.skipped, lacks) && !slices.ContainsFunc(after.skipped, lacks),
+	}, nil
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what

@@ -300,6 +300,9 @@ func (f *diffFlags) nameFiles(ctx context.Context, tree *revision.Tree, diff *re
 	if without := tree.Submodules(); without != "" && diff.NotCompared > 0 {
 		diff.Notes = append(diff.Notes, without)
 	}
+	if diff.BaseLacks {
+		diff.Notes = append(diff.Notes, tree.WithoutIgnored())
+	}
 	if diff.Empty() {
 		return
 	}

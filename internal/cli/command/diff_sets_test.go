@@ -222,6 +222,18 @@ func TestDiffNotesDependencies(t *testing.T) {
 			if strings.Contains(got, "note: not checked: "+lacks) != want || strings.Contains(got, "note: not checked: HEAD:"+lacks) != strings.HasPrefix(args, "diff") {
 				t.Errorf("%s: %s", args, got)
 			}
+			if ignored := vendored > 0 && strings.HasPrefix(args, "diff"); strings.Contains(got, "note: HEAD has nothing that git ignores, such as dependencies of charts; ") != ignored {
+				t.Errorf("what git ignores: %s: %s", args, got)
+			}
+		}
+	}
+	put(t, "shop/templates/labels.yaml", "{{ include `common.labels` . }}\n") // now the chart cannot be rendered without it
+	put(t, "shop/charts/common/templates/_labels.tpl", "{{ define `common.labels` }}{{ end }}")
+	put(t, ".gitignore", "charts/")
+	commit(t)
+	for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, "note: HEAD has nothing that git ignores") || strings.Contains(got.stdout, "no change; ") {
+			t.Errorf("%s: %+v", args, got)
 		}
 	}
 }
@@ -445,6 +457,45 @@ func TestDiffOfBranchBehind(t *testing.T) {
 	}
 	if got := run(t, "", "diff", "--base-ref", "newer...HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, `"newer...HEAD" is not one revision; for the changes of a branch alone, use "$(git merge-base newer HEAD)"`) {
 		t.Errorf("a range: %+v", got)
+	}
+}
+
+// TestDiffShallow: a shallow clone says that the base is ahead where it has what both were made of, that it does not know it where it has not, and
+// nothing of a commit that names the base as its parent.
+func TestDiffShallow(t *testing.T) {
+	deployed(t)
+	origin, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	web := contents(t, "plain/web.yaml")
+	git("checkout", "-q", "-b", "newer")
+	put(t, "plain/web.yaml", strings.Replace(web, "web-v1", "web-v2", 1))
+	git("commit", "-qam", "newer")
+	git("checkout", "-q", "-b", "pull", "HEAD~1")
+	put(t, "other.txt", "a")
+	git("add", ".")
+	git("commit", "-qm", "pull")
+	git("checkout", "-q", "-b", "merged")
+	git("merge", "-q", "-m", "merge", "newer")
+	const ahead, unknown = "has commits that HEAD lacks, and what they change", "this clone ends before it is known whether origin/newer has commits"
+	for _, test := range []struct{ branch, depth, want string }{
+		{"pull", "5", ahead}, {"pull", "1", unknown}, {"merged", "1", ""}, {"merged", "5", ""},
+	} {
+		t.Chdir(t.TempDir())
+		git("clone", "-q", "--depth", test.depth, "--branch", test.branch, "file://"+origin, ".")
+		git("fetch", "-q", "--depth", test.depth, "origin", "newer:refs/remotes/origin/newer")
+		put(t, "plain/web.yaml", strings.Replace(web, "web-v1", "web-v3", 1))
+		got := run(t, "", "diff", "--base-ref", "origin/newer", "-f", "plain")
+		if got.code != ExitFindings || strings.Contains(got.stdout, ahead) != (test.want == ahead) || strings.Contains(got.stdout, unknown) != (test.want == unknown) {
+			t.Errorf("%+v: %+v", test, got)
+		}
 	}
 }
 

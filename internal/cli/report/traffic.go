@@ -32,6 +32,8 @@ type Diff struct {
 	NewFindings *CheckReport `json:"newFindings"`
 	// Sets are those that were compared, where several were looked for: findings name the renderings of a chart that have them.
 	Sets []Set `json:"-"`
+	// BaseLacks is set if a chart of the base lacks a dependency that it has after the change.
+	BaseLacks bool `json:"-"`
 }
 
 // Text writes the difference for people, with colors if told so.

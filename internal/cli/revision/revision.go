@@ -66,17 +66,29 @@ func mergeBase(revision string) string {
 	return `"$(git merge-base ` + printable.Shell(revision) + ` HEAD)"`
 }
 
-// Ahead says that the revision has changes that the branch in the work tree lacks; empty if it has none, and if that is not known.
+// Ahead says that the revision has changes that the branch in the work tree lacks, or that this is not known of a shallow clone; empty if it has none.
 func (t *Tree) Ahead(ctx context.Context) string {
 	commit, err := git(ctx, "rev-parse", "--verify", "--end-of-options", t.revision+"^{commit}")
-	if shallow, failed := git(ctx, "rev-parse", "--is-shallow-repository"); err != nil || failed != nil || shallow != "false" {
-		return "" // it is no commit, or the history ends before it
+	if err != nil {
+		return "" // it is no commit
 	}
 	_, err = git(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		return ""
 	}
-	return t.revision + " has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref " + mergeBase(t.revision)
+	shallow, err := git(ctx, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return ""
+	}
+	_, none := git(ctx, "merge-base", commit, "HEAD")
+	if shallow == "false" || none == nil {
+		return t.revision + " has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref " + mergeBase(t.revision)
+	}
+	head, err := git(ctx, "cat-file", "commit", "HEAD")
+	if header, _, _ := strings.Cut(head, "\n\n"); err != nil || strings.Contains(header, "\nparent "+commit) { // as in what a pull request would merge
+		return ""
+	}
+	return "this clone ends before it is known whether " + t.revision + " has commits that HEAD lacks: what they change would be shown in reverse; fetch the history (actions/checkout: fetch-depth: 0)"
 }
 
 // Submodules names the submodules of the revision, which are not in it; empty if it has none.
@@ -85,6 +97,11 @@ func (t *Tree) Submodules() string {
 		return ""
 	}
 	return t.revision + " has submodules, of which --base-ref reads nothing (" + t.submodules[0] + "); to compare what uses them, check the revision out with its submodules, and use --base"
+}
+
+// WithoutIgnored says what to do where the revision lacks what git ignores, such as the dependencies of charts.
+func (t *Tree) WithoutIgnored() string {
+	return t.revision + " has nothing that git ignores, such as dependencies of charts; to compare what needs them, check it out in another directory, run helm dependency build there, and use --base"
 }
 
 // Exists reports whether the repository of the working directory has the revision.

@@ -73,11 +73,12 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 		if file, ok := errors.AsType[*manifest.Error](err); ok {
 			broken, at, why = true, report.Place{File: file.File, Line: file.Line}, file.Err.Error()
 		}
-		if failed != nil && len(failed.Missing) > 0 {
+		lacks := failed != nil && len(failed.Missing) > 0
+		if lacks {
 			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
 			why = err.Error()
 		}
-		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: why, Broken: broken, Values: values, At: at}
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: why, Broken: broken, Values: values, Lacks: lacks, At: at}
 	}
 	return files, skipped, nil
 }
@@ -198,7 +199,7 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	for _, name := range missing {
 		skipped = append(skipped, report.Skipped{
 			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts, so the input lacks its objects; run helm dependency build",
-			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1},
+			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1}, Lacks: true,
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {

@@ -27,6 +27,8 @@ type NotBuilt struct {
 	Broken, Remote bool
 	// Values: a template fails, or the values do not match the chart's schema, so that other values may help.
 	Values bool
+	// Lacks: it is a chart that lacks a dependency, which may be why.
+	Lacks bool
 	// At is the place that is the cause, in a template or in a kustomization; zero if it is not known.
 	At report.Place
 }
