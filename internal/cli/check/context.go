@@ -3,7 +3,9 @@ package check
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -77,7 +79,15 @@ func (l *loader) surround(disk *source.Disk) {
 	l.broken = append(l.broken, s.broken...)
 	l.unread = s.err
 	l.slips = append(l.slips, s.slips...)
-	for _, name := range s.routes {
+	l.besides = s.routes
+}
+
+// noteContext notes which files of the context have routes, unless the input has them too, whose routes count.
+func (l *loader) noteContext() {
+	for _, name := range l.besides {
+		if slices.ContainsFunc(l.files, func(f *source.File) bool { return build.Real(f.Name) == build.Real(name) }) {
+			continue
+		}
 		l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})
 	}
 }

@@ -87,6 +87,8 @@ type loader struct {
 	arrived int64
 	// earlier are the routes of the version before; nil where there is none.
 	earlier map[manifest.Key]bool
+	// besides are the files of the context that have routes.
+	besides []string
 	// reading is held by who reads the world while routes are written on all processors: a cluster has one reader.
 	reading sync.Mutex
 }
@@ -129,6 +131,7 @@ func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
 	l.unbuilt = append(input.Unbuilt(l.options.Files, l.options.projected), input.Around(l.options.Files)...) // not of definitions, which are never built
 	input.Take(l.files)
+	l.noteContext()
 	return err
 }
 

@@ -154,6 +154,9 @@ func TestCheckContext(t *testing.T) {
 	if got := runIn(t, folder, "check", "-f", "a"); !strings.Contains(got.stdout, "its routes are not checked: .gammaguard.yaml names it as context") {
 		t.Errorf("a route in the context, with -f: %+v", got)
 	}
+	if got := runIn(t, folder, "check", "-f", "a", "-f", "common"); strings.Contains(got.stdout, "names it as context") {
+		t.Errorf("-f names the context, so that its routes are checked: %+v", got)
+	}
 	taken := strings.Replace(objects, "grant: all", "grant: none", 1)
 	folder = written(t, map[string]string{
 		".gammaguard.yaml": project + "context: [common]\n", "common/objects.yaml": taken, "a/r.yaml": route("a"), "base/objects.yaml": objects, "base/r.yaml": route("a"),
