@@ -131,11 +131,14 @@ func TestExemptionQuery(t *testing.T) {
 			annotations["validate.gammaguard.dev/"+name] = value
 		}
 		var found []any
-		results := query.Run(map[string]any{
-			"user": map[string]any{"username": user}, "objectRef": map[string]any{"namespace": "shop", "name": "web"}, "annotations": annotations,
-		})
-		for result, more := results.Next(); more; result, more = results.Next() {
-			found = append(found, result)
+		for _, request := range []string{"", "?dryRun=All"} {
+			results := query.Run(map[string]any{
+				"user": map[string]any{"username": user}, "objectRef": map[string]any{"namespace": "shop", "name": "web"}, "annotations": annotations,
+				"requestURI": "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes" + request,
+			})
+			for result, more := results.Next(); more; result, more = results.Next() {
+				found = append(found, result)
+			}
 		}
 		if diff := cmp.Diff(want, found); diff != "" || len(annotations) == 0 {
 			t.Errorf("%s: %v (-want +found)\n%s", user, annotations, diff)

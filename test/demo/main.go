@@ -111,6 +111,7 @@ are the users of the tour, whose manifests are in
 
 No controller runs here that makes EndpointSlices, so a Service of your own has no endpoints
 (backend-no-endpoints), and requests to it fail, until you create an EndpointSlice for it.
+None ends a namespace either: a namespace that you delete stays.
 
 gammaguard-webhook runs as a process, not in Pods. So gammaguard preflight --installed
 finds no replica that is ready, and kubectl logs finds no log. It keeps the configuration
