@@ -152,6 +152,12 @@ func TestInstalledWait(t *testing.T) {
 
 	kubectl(t, "", "patch", "deployment", "-n", "awaited", "guard", "--type=json", "-p", `[{"op": "replace", "path": "/spec/template/spec/volumes/0/configMap/name", "value": "warn"}]`)
 	try("a step to warn", "ra", "--wait 1m", command.ExitNotEnforcing, cluster.Warn, warns, row+": "+stays)
+	ready := func(replicas string) {
+		kubectl(t, "", "patch", "deployment/guard", "-n", "awaited", "--subresource=status", "--type=merge", "-p", `{"status": {"readyReplicas": `+replicas+`}}`)
+	}
+	ready("0")
+	try("in mode warn, with another check that fails", "a", "", command.ExitFindings, cluster.Warn, warns)
+	ready("1")
 	try("it stays at enforce", "r", "", command.ExitFindings, cluster.Fail, stays)
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
 	try("the label enforces", "r", "", command.ExitClean, cluster.OK, refused)
@@ -200,7 +206,7 @@ func TestInstalledWait(t *testing.T) {
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode-")
 	eventually(stays)
 	kubectl(t, "", "delete", "configmap", "-n", "awaited", "warn")
-	try("the mode is unknown", "a", "", command.ExitNotEnforcing, cluster.Warn, admitted+"the mode cannot be read")
+	try("the mode is unknown, since the configuration is missing", "a", "", command.ExitFindings, cluster.Warn, admitted+"the mode cannot be read")
 
 	kubectl(t, "", "delete", "clusterrolebinding", "gammaguard-serving")
 	try("there is no binding", "a", "", command.ExitNotAnswering, cluster.Fail, "is admitted: gammaguard is asked only once it has served")

@@ -26,7 +26,7 @@ func (i *installation) policies() {
 		i.add(check, Unclear, "%s", err)
 	case sync == grantpolicy.NotInstalled && configuration.Mode == mesh.Enforce && i.validating != nil && policyOf(i.validating.FailurePolicy) == admissionv1.Ignore:
 		i.add(check, Warn, "none are installed, and the failurePolicy is Ignore: while gammaguard does not answer, the API server stores routes without a grant; "+
-			"take the component audit-only out, or set the failurePolicy to Fail")
+			"set the failurePolicy to Fail, or install the component policies; the component audit-only sets it to Ignore")
 	case sync == grantpolicy.NotInstalled:
 		i.add(check, OK, "none are installed: only the webhook can refuse these routes")
 	case i.configuration == nil:

@@ -117,8 +117,9 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 		if err := p.print(cmd, checks); err != nil {
 			return err
 		}
+		byMode := checks[len(checks)-1].Result != cluster.Fail // of the bad route, the last check: where it is admitted by the mode, that is no failure
 		switch {
-		case state == cluster.Lenient:
+		case state == cluster.Lenient && (failed == nil || !byMode):
 			return exitCode(ExitNotEnforcing)
 		case state == cluster.Silent:
 			return exitCode(ExitNotAnswering)
