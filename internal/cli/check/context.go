@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -83,9 +82,9 @@ func (l *loader) surround(disk *source.Disk) {
 }
 
 // noteContext notes which files of the context have routes, unless the input has them too, whose routes count.
-func (l *loader) noteContext() {
+func (l *loader) noteContext(input *source.Input) {
 	for _, name := range l.besides {
-		if slices.ContainsFunc(l.files, func(f *source.File) bool { return build.Real(f.Name) == build.Real(name) }) {
+		if slices.ContainsFunc(l.files, func(f *source.File) bool { return input.Resolved(f.Name) == input.Resolved(name) }) {
 			continue
 		}
 		l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})

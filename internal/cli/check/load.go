@@ -131,7 +131,7 @@ func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
 	l.unbuilt = append(input.Unbuilt(l.options.Files, l.options.projected), input.Around(l.options.Files)...) // not of definitions, which are never built
 	input.Take(l.files)
-	l.noteContext()
+	l.noteContext(input)
 	return err
 }
 
