@@ -3,7 +3,6 @@ package check
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
@@ -83,11 +82,17 @@ func (l *loader) surround(disk *source.Disk) {
 
 // noteContext notes which files of the context have routes, unless the input has them too, whose routes count.
 func (l *loader) noteContext(input *source.Input) {
+	if len(l.besides) == 0 {
+		return
+	}
+	has := map[string]bool{}
+	for _, f := range l.files {
+		has[input.Resolved(f.Name)] = true
+	}
 	for _, name := range l.besides {
-		if slices.ContainsFunc(l.files, func(f *source.File) bool { return input.Resolved(f.Name) == input.Resolved(name) }) {
-			continue
+		if !has[input.Resolved(name)] {
+			l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})
 		}
-		l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})
 	}
 }
 

@@ -42,7 +42,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 // denied notes that the route of the input that decides is denied for another reason than what keeps it from the port: the trace shows
 // what it would do.
 func (t *Traffic) denied(chosen *traffic.Place) ([]string, error) {
-	if chosen == nil {
+	if chosen == nil || len(t.routes) == 0 {
 		return nil, nil
 	}
 	j := newJudge(t.loaded)

@@ -230,11 +230,15 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	}
 	findings := reports[1].Since(reports[0], edited)
 	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited), after.reweighted(before)), rejected
-	lacks := func(s report.Skipped) bool { return s.Lacks }
 	return &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings,
-		BaseLacks: slices.ContainsFunc(before.skipped, lacks) && !slices.ContainsFunc(after.skipped, lacks),
+		BaseLacks: before.lacksDependency() && !after.lacksDependency(),
 	}, nil
+}
+
+// lacksDependency reports whether a chart of the input lacks a dependency, and so objects.
+func (l *loaded) lacksDependency() bool {
+	return slices.ContainsFunc(l.skipped, func(s report.Skipped) bool { return s.Lacks })
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what

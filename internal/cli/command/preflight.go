@@ -37,8 +37,8 @@ both, as cluster-admin has it. With --wait, the command tries again while a chec
 because the answer does not fit the mode.
 
 Exit codes: 0 if no check fails, 1 if a check fails, 2 if the usage is invalid or the cluster cannot be read. With --installed, 0 means that
-gammaguard refuses the bad route. 1 means that it does, and another check fails, or that you cannot find out. 3 means that gammaguard
-answers and admits the route, as in the modes warn and audit. 4 means that the webhook is registered, and gammaguard does not answer, or
+gammaguard refuses the bad route. 1 means that it does, or admits it by the mode warn or audit, and another check fails; or that you
+cannot find out. 3 means that gammaguard answers and admits the route, as in the modes warn and audit. 4 means that the webhook is registered, and gammaguard does not answer, or
 never has. 5 means that no webhook is registered.`,
 		Example: `  # Check before the installation of config/overlays/audit-only
   gammaguard preflight --overlay audit-only --image registry.example.com/gammaguard-webhook:v1.2.3
