@@ -2,7 +2,6 @@ package command
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -424,77 +423,6 @@ func TestBaseToBuild(t *testing.T) {
 	for args, what := range map[string]string{"diff --base " + before: "kustomization prod", "diff --base " + before + "/prod -k prod": "the input"} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, what+" is not compared: the base cannot be read: kustomization "+before+"/prod: ") {
 			t.Errorf("%s: %+v", args, got)
-		}
-	}
-}
-
-// TestDiffOfBranchBehind: a base with newer commits is noted, with what to compare with instead, where that matters.
-func TestDiffOfBranchBehind(t *testing.T) {
-	deployed(t)
-	web, err := os.ReadFile("plain/web.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, "plain/web.yaml", strings.Replace(string(web), "web-v1", "web-v2", 1))
-	commit(t)
-	git := func(args ...string) {
-		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-	}
-	git("branch", "newer")
-	git("reset", "-q", "--hard", "HEAD~1")
-	const note = `note: newer has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref "$(git merge-base newer HEAD)"` + "\n"
-	for _, args := range []string{"", " -f plain"} {
-		if got := run(t, "", strings.Fields("diff --base-ref newer"+args)...); got.code != ExitFindings || strings.Count(got.stdout, note) != 1 {
-			t.Errorf("behind%s: %+v", args, got)
-		}
-		put(t, "plain/web.yaml", strings.Replace(string(web), "web-v1", "web-v3", 1))
-		if got := run(t, "", strings.Fields("diff --base-ref HEAD"+args)...); got.code != ExitFindings || strings.Contains(got.stdout, "HEAD lacks") {
-			t.Errorf("not behind%s: %+v", args, got)
-		}
-		put(t, "plain/web.yaml", string(web))
-	}
-	if got := run(t, "", "diff", "--base-ref", "newer...HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, `"newer...HEAD" is not one revision; for the changes of a branch alone, use "$(git merge-base newer HEAD)"`) {
-		t.Errorf("a range: %+v", got)
-	}
-}
-
-// TestDiffShallow: a shallow clone says that the base is ahead where it has what both were made of, that it does not know it where it has not, and
-// nothing of a commit that names the base as its parent.
-func TestDiffShallow(t *testing.T) {
-	deployed(t)
-	origin, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	git := func(args ...string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-	}
-	web := contents(t, "plain/web.yaml")
-	git("checkout", "-q", "-b", "newer")
-	put(t, "plain/web.yaml", strings.Replace(web, "web-v1", "web-v2", 1))
-	git("commit", "-qam", "newer")
-	git("checkout", "-q", "-b", "pull", "HEAD~1")
-	put(t, "other.txt", "a")
-	git("add", ".")
-	git("commit", "-qm", "pull")
-	git("checkout", "-q", "-b", "merged")
-	git("merge", "-q", "-m", "merge", "newer")
-	const ahead, unknown = "has commits that HEAD lacks, and what they change", "this clone ends before it is known whether origin/newer has commits"
-	for _, test := range []struct{ branch, depth, want string }{
-		{"pull", "5", ahead}, {"pull", "1", unknown}, {"merged", "1", ""}, {"merged", "5", ""},
-	} {
-		t.Chdir(t.TempDir())
-		git("clone", "-q", "--depth", test.depth, "--branch", test.branch, "file://"+origin, ".")
-		git("fetch", "-q", "--depth", test.depth, "origin", "newer:refs/remotes/origin/newer")
-		put(t, "plain/web.yaml", strings.Replace(web, "web-v1", "web-v3", 1))
-		got := run(t, "", "diff", "--base-ref", "origin/newer", "-f", "plain")
-		if got.code != ExitFindings || strings.Contains(got.stdout, ahead) != (test.want == ahead) || strings.Contains(got.stdout, unknown) != (test.want == unknown) {
-			t.Errorf("%+v: %+v", test, got)
 		}
 	}
 }

@@ -204,49 +204,6 @@ func commit(t *testing.T) {
 	}
 }
 
-// TestDiffBrokenBase: with a base that is broken, nothing is compared, as the change may repair it. It is named as git names it. A change that is broken
-// is an error, whatever the base is.
-func TestDiffBrokenBase(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.yaml", []byte("a: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	commit(t)
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: a.yaml:1: broken YAML") {
-		t.Errorf("both: %+v", got)
-	}
-	put(t, "a.yaml", orphan)
-	got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml")
-	if got.code != ExitClean || !strings.HasPrefix(got.stdout, "note: the input is not compared: the base cannot be read: HEAD:a.yaml:1: broken YAML") || !strings.Contains(got.stdout, "1 set not compared\n") {
-		t.Errorf("%+v", got)
-	}
-}
-
-// TestDiffBaseIsRevision: a revision in the place of a path is named with the flag that takes it.
-func TestDiffBaseIsRevision(t *testing.T) {
-	t.Chdir(t.TempDir())
-	put(t, "a.yaml", orphan)
-	if got := run(t, "", "diff", "--base", "HEAD"); got.code != ExitUsage || strings.Contains(got.stderr, "--base-ref") {
-		t.Errorf("no repository: %+v", got)
-	}
-	commit(t)
-	for _, args := range [][]string{{"diff", "--base", "HEAD"}, {"diff", "--base", "HEAD", "-f", "a.yaml"}} {
-		if got := run(t, "", args...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD is a git revision: use --base-ref HEAD\n") {
-			t.Errorf("%q: %+v", args, got)
-		}
-	}
-	put(t, "HEAD/a.yaml", orphan)
-	if got := run(t, "", "diff", "--base", "HEAD", "-f", "a.yaml"); got.code != ExitClean {
-		t.Errorf("a directory of that name: %+v", got)
-	}
-	if got := run(t, "", "diff", "--base-ref", "none"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, "; fetch it first (actions/checkout: fetch-depth: 0)\n") {
-		t.Errorf("not fetched: %+v", got)
-	}
-	if got := run(t, "", "diff", "--base-ref", ""); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: --base-ref is empty: ") {
-		t.Errorf("of git merge-base in a shallow clone: %+v", got)
-	}
-}
-
 // TestTraceOfWhatIsNotThere: clear errors, and the exit code 2.
 func TestTraceOfWhatIsNotThere(t *testing.T) {
 	t.Chdir(trafficFolder)
