@@ -22,7 +22,7 @@ import (
 )
 
 // discover finds what is deployed together and reads files at or below the paths: the sets of the project, or else every
-// kustomization that no other one of the repository uses, every Helm chart, with its default values and
+// kustomization that no other one of the repository uses, or that is deployed beside those that do, every Helm chart, with its default values and
 // with each values file in its folder ci or beside its values.yaml, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
@@ -144,8 +144,10 @@ func (d *discovery) read(path string) ([]byte, error) {
 }
 
 type kustomization struct {
-	folder    string
+	folder string
+	// component is set for one that only those that use it build, and namespace is what it gives its objects; empty for none.
 	component bool
+	namespace string
 	// outside is set if it is not below the paths.
 	outside bool
 	// at is the absolute path of the folder. bases are those of the folders that it uses, and files those of the files that it makes
@@ -247,7 +249,7 @@ func (d *discovery) kustomization(path string) {
 	k := kustomization{folder: path, at: absolute(path)}
 	data, err := d.read(file)
 	if err == nil {
-		k.component = source.IsComponent(data)
+		k.component, k.namespace = source.KindOf(data)
 		err = source.EachPath(data, func(field, name string) { d.uses(&k, field, name) })
 	}
 	d.broken[k.at] = err != nil       // kustomize says what is wrong, where the set is built

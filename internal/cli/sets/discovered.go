@@ -128,14 +128,14 @@ func (d *discovery) unusedValues() {
 }
 
 // roots returns the kustomizations to build, so that all are built but components that none uses: those that no
-// other one uses, and one of those that use each other.
+// other one uses or that are deployed beside those that do, and one of those that use each other.
 func (d *discovery) roots() (roots []*kustomization) {
-	at, based, reached := map[string]*kustomization{}, map[string]bool{}, map[string]bool{}
+	at, users, reached := map[string]*kustomization{}, map[string][]*kustomization{}, map[string]bool{}
 	for i := range d.kustomizations {
 		k := &d.kustomizations[i]
 		at[k.at] = k
 		for _, base := range k.bases {
-			based[base] = true
+			users[base] = append(users[base], k)
 		}
 	}
 	reach := func(folder string) {
@@ -151,15 +151,40 @@ func (d *discovery) roots() (roots []*kustomization) {
 			}
 		}
 	}
-	for _, used := range []bool{false, true} {
-		for i := range d.kustomizations {
-			if k := &d.kustomizations[i]; !k.component && !reached[k.at] && (used || !based[k.at]) {
-				roots = append(roots, k)
-				reach(k.at)
-			}
+	add := func(k *kustomization) {
+		roots = append(roots, k)
+		reach(k.at)
+	}
+	for i := range d.kustomizations {
+		if k := &d.kustomizations[i]; !k.component && k.isDeployed(users[k.at], at) {
+			add(k)
+		}
+	}
+	for i := range d.kustomizations {
+		if k := &d.kustomizations[i]; !k.component && !reached[k.at] {
+			add(k)
 		}
 	}
 	return roots
+}
+
+// isDeployed reports whether no other kustomization uses this one, or it is an overlay that is probably deployed beside each of those that do: they give its objects another
+// namespace, or they are beside it, as overlays/production-eu is beside overlays/production, and what it is built on is not. At are all, by their
+// absolute paths.
+func (k *kustomization) isDeployed(users []*kustomization, at map[string]*kustomization) bool {
+	isBase := func(base string) bool { return at[base] != nil && !at[base].component && !Below(base, k.at) }
+	isBaseApart := func(base string) bool { return isBase(base) && filepath.Dir(base) != filepath.Dir(k.at) }
+	for _, user := range users {
+		switch elsewhere := k.namespace != "" && user.namespace != "" && user.namespace != k.namespace; {
+		case user.component:
+			return false
+		case elsewhere && slices.ContainsFunc(k.bases, isBase):
+		case filepath.Dir(user.at) == filepath.Dir(k.at) && slices.ContainsFunc(k.bases, isBaseApart):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // around finds the kustomizations that are in the repositories of the paths, but not below the paths: a path stands for those that use it, too.

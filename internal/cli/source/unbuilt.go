@@ -40,7 +40,8 @@ func (in *Input) Unbuilt(names []string, projected bool) []Unbuilt {
 func (u *Unbuilt) split(read func(string) ([]byte, error)) {
 	var whole, components []string
 	for _, folder := range u.Kustomizations {
-		if data, err := read(build.KustomizationFile(folder)); err == nil && IsComponent(data) {
+		data, err := read(build.KustomizationFile(folder))
+		if component, _ := KindOf(data); err == nil && component {
 			components = append(components, folder)
 		} else {
 			whole = append(whole, folder)

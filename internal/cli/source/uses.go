@@ -73,13 +73,14 @@ func Kustomization(data []byte) (*yaml.Node, error) {
 	return root, yaml.Unmarshal(data, root)
 }
 
-// IsComponent reports whether a kustomization is a component, which is built by those that use it alone.
-func IsComponent(kustomization []byte) bool {
-	var kind struct{ Kind string }
+// KindOf reports whether a kustomization is a component, which is built by those that use it alone, and returns the namespace that it gives its objects;
+// empty for none.
+func KindOf(kustomization []byte) (component bool, namespace string) {
+	var it struct{ Kind, Namespace string }
 	if text, err := yaml.ToJSON(kustomization); err == nil {
-		_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
+		_ = json.Unmarshal(text, &it) // as kustomize does, without regard to case
 	}
-	return kind.Kind == "Component"
+	return it.Kind == "Component", it.Namespace
 }
 
 // Uses returns the files that a kustomization uses, and those that the kustomizations below it do.
