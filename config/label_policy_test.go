@@ -57,6 +57,9 @@ func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) 
 		validations = append(validations, &expression{text: v.Expression, result: cel.BoolType})
 		messages = append(messages, &expression{text: cmp.Or(v.MessageExpression, strconv.Quote(v.Message)), result: cel.StringType})
 	}
+	for _, a := range policy.Spec.AuditAnnotations {
+		compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, []celplugin.ExpressionAccessor{&expression{text: a.ValueExpression, result: cel.StringType}})
+	}
 	return &labelPolicy{
 		validations: compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, validations),
 		messages:    compile(t, compiler, celplugin.OptionalVariableDeclarations{}, messages),

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
-rules: [{level: Request, verbs: [create, update, patch, delete], resources: [{group: "", resources: [namespaces]}]}, {level: Metadata}]
+rules: [{level: Metadata}]
 `
 
 // setUp installs what the overlays need of a cluster before the tests run.

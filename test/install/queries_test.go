@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -45,7 +46,7 @@ func (a *adoption) queries(t *testing.T) {
 		`^parent-headless$`,
 		"", // the adoption has no exemption: TestExemptionQuery of webhook has one
 		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group$`,
-		`^20\d\d-\S+\tadmin\tshop\tgammaguard.dev/grant\tproducer$`,
+		`^20\d\d-\S+\tadmin\tshop\tgammaguard.dev/grant: producer$`,
 		"", // nobody did: TestGrantQueries has who does
 	}
 	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllStringSubmatch(page, -1)
@@ -67,26 +68,71 @@ func (a *adoption) queries(t *testing.T) {
 
 // TestGrantQueries: who changed what decides on grants, in each way of kubectl, and who was refused.
 func TestGrantQueries(t *testing.T) {
-	page := auditLogPage(t)
-	_, text, _ := strings.Cut(page, "## Who gave or took a grant")
+	install(t, folder(t, "policy/labels"))
+	_, text, _ := strings.Cut(auditLogPage(t), "## Who gave or took a grant")
 	queries := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllStringSubmatch(text, -1)
-	const shop = `"objectRef": {"resource": "namespaces", "name": "shop"}, "user": {"username": "admin"}, "requestReceivedTimestamp": "now", "requestURI": "/api/v1/namespaces/shop`
-	for _, test := range []struct {
-		event string
-		want  [2][]string
-	}{
-		{`{"verb": "patch", ` + shop + `", "impersonatedUser": {"username": "ann"}, "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"a": "b", "gammaguard.dev/grant": null}, "annotations": {"gammaguard.dev/grant-route-kinds": "GRPCRoute"}}}}`, [2][]string{{"now\tann\tshop\tgammaguard.dev/grant\tremoved", "now\tann\tshop\tgammaguard.dev/grant-route-kinds\tGRPCRoute"}}},
-		{`{"verb": "patch", ` + shop + `", "responseStatus": {"code": 200}, "requestObject": [{"op": "remove", "path": "/metadata/labels/gammaguard.dev~1grant"}, {"op": "add", "path": "/metadata/labels/a", "value": "b"}]}`, [2][]string{{"now\tadmin\tshop\t/metadata/labels/gammaguard.dev~1grant\tremoved"}}},
-		{`{"verb": "delete", ` + shop + `", "responseStatus": {"code": 200}}`, [2][]string{{"now\tadmin\tshop\tnamespace\tdeleted"}}},
-		{`{"verb": "update", ` + shop + `", "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{{"now\tadmin\tshop\tgammaguard.dev/mode\twarn"}}},
-		{`{"verb": "patch", ` + shop + `?dryRun=All", "responseStatus": {"code": 200}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{}},
-		{`{"verb": "patch", ` + shop + `", "responseStatus": {"code": 403, "message": "no"}, "requestObject": {"metadata": {"labels": {"gammaguard.dev/mode": "warn"}}}}`, [2][]string{nil, {"now\tadmin\tpatch\tshop\tno"}}},
-		{`{"verb": "create", "objectRef": {"resource": "httproutes"}, "responseStatus": {"code": 403}}`, [2][]string{}},
-	} {
-		for i, query := range queries {
-			if got := runQuery(t, query[1], strings.NewReader(test.event)); !slices.Equal(got, test.want[i]) {
-				t.Errorf("%s: query %d: want %q, got %q", test.event, i, test.want[i], got)
+	const name = "taken-and-given"
+	manifest := func(labels string) string {
+		return "{apiVersion: v1, kind: Namespace, metadata: {name: " + name + ", labels: {team: a" + labels + "}}}"
+	}
+	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
+		if _, _, err := plane.Kubectl(t.Context(), manifest(", gammaguard.dev/grant: some"), "create", "--dry-run=server", "-f", "-"); err == nil {
+			return "the policy does not hold yet"
+		}
+		return ""
+	})
+	run := func(stdin string, args ...string) []string {
+		if len(args) > 0 && args[0] != "patch" && stdin != "" {
+			args = append(args, "-f", "-")
+		}
+		before, err := os.Stat(plane.AuditLog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, err := plane.Kubectl(t.Context(), stdin, args...); (err != nil) != slices.Contains(args, "jane") {
+			t.Fatalf("%q: %v: %s", args, err, stderr)
+		}
+		log, err := os.Open(plane.AuditLog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close() //nolint:errcheck // it was only read
+		var rows []string
+		for _, query := range queries {
+			if _, err := log.Seek(before.Size(), io.SeekStart); err != nil {
+				t.Fatal(err)
 			}
+			for _, row := range runQuery(t, query[1], log) {
+				if _, rest, _ := strings.Cut(row, "\t"); strings.Contains(row, name) || strings.Contains(row, "jane") {
+					rows = append(rows, rest)
+				}
+			}
+		}
+		return rows
+	}
+	row := func(rest string) []string { return []string{"admin\t" + name + "\t" + rest} }
+	const produces, removed = "gammaguard.dev/grant: producer", "gammaguard.dev/grant: removed"
+	for _, test := range []struct {
+		stdin string
+		args  string
+		want  []string
+	}{
+		{manifest(", " + produces), "create", row(produces)},
+		{manifest(""), "replace", row(removed)},
+		{manifest(", " + produces), "apply --server-side --force-conflicts", row(produces)},
+		{manifest(", " + produces), "apply --server-side --force-conflicts", nil},
+		{manifest(""), "apply --server-side --force-conflicts", row(removed)},
+		{"", "label namespace " + name + " gammaguard.dev/grant=all gammaguard.dev/mode=warn", row("gammaguard.dev/grant: all, gammaguard.dev/mode: warn")},
+		{"", "label namespace " + name + " gammaguard.dev/grant=none --overwrite --dry-run=server", nil},
+		{"", "label namespace " + name + " team=b --overwrite", nil},
+		{"", `patch namespace ` + name + ` --type=json -p [{"op":"remove","path":"/metadata/labels/gammaguard.dev~1grant"}]`, row(removed)},
+		{"", "annotate namespace " + name + " gammaguard.dev/grant-route-kinds=GRPCRoute --as ann --as-group system:masters", []string{"ann\t" + name + "\tgammaguard.dev/grant-route-kinds: GRPCRoute"}},
+		{manifest(", " + produces), "create --as jane", []string{"jane\tcreate\t"}},
+		{"", "delete namespace " + name + " --wait=false", row("the namespace was deleted")},
+	} {
+		got := run(test.stdin, strings.Fields(test.args)...)
+		if same := slices.EqualFunc(got, test.want, strings.HasPrefix); !same {
+			t.Errorf("%s: want %q, got %q", test.args, test.want, got)
 		}
 	}
 }
@@ -101,7 +147,7 @@ func TestAuditPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules := policy.NewPolicyRuleEvaluator(loaded)
-	for resource, want := range map[string]audit.Level{"httproutes": audit.LevelMetadata, "pods": audit.LevelNone, "namespaces": audit.LevelRequest} {
+	for resource, want := range map[string]audit.Level{"httproutes": audit.LevelMetadata, "pods": audit.LevelNone, "namespaces": audit.LevelMetadata} {
 		request := &authorizer.AttributesRecord{Verb: "create", APIGroup: map[string]string{"httproutes": gatewayv1.GroupName}[resource], Resource: resource, ResourceRequest: true}
 		got := rules.EvaluatePolicyRule(request)
 		if got.Level != want || !slices.Equal(got.OmitStages, []audit.Stage{audit.StageRequestReceived}) {

@@ -41,15 +41,16 @@ versions that the API server rejects. The definitions are those of the Gateway A
 channel. Others take precedence, in this order: those of --crds, of --channel, in the input, and of --cluster.
 
 Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory. It checks each
-set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. A chart is checked
-with its values, and with each file in its directory ci and each values-*.yaml beside its values.yaml. A PATH stands for the sets that use
-files at or below it, wherever in the repository these sets are. So a base or a component stands for its overlays, a file for the other
-manifests of its directory, and .gammaguardignore for all in it. Of files that declare the same routes, as those for several clusters do,
-only PATHs are read then, unless one has no routes, and is common to all. The file .gammaguard.yaml, its configuration, and its context bear
-on each set: as a PATH, or in one, they stand for all sets. The command skips hidden directories, node_modules, vendor, and what .gitignore
-names, unless a PATH is in it. It always skips files that are not manifests, and what .gammaguardignore names. It reports the sets, what it
-skipped, and each file with routes that no set has. With -f, -k, and --helm, all input is one set: only what they name is read. A note names
-what -f reads as plain files though it is part of a kustomization or chart.
+set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. An overlay that others
+are built on is a set, too, if they set another namespace, or are beside it and its own base is not. A chart is checked with its values, and
+with each file in its directory ci and each values-*.yaml beside its values.yaml. A PATH stands for the sets that use files at or below it,
+wherever in the repository these sets are. So a base or a component stands for its overlays, a file for the other manifests of its
+directory, and .gammaguardignore for all in it. Of files that declare the same routes, as those for several clusters do, only PATHs are read
+then, unless one has no routes, and is common to all. The file .gammaguard.yaml, its configuration, and its context bear on each set: as a
+PATH, or in one, they stand for all sets. The command skips hidden directories, node_modules, vendor, and what .gitignore names, unless a
+PATH is in it. It always skips files that are not manifests, and what .gammaguardignore names. It reports the sets, what it skipped, and
+each file with routes that no set has. With -f, -k, and --helm, all input is one set: only what they name is read. A note names what -f
+reads as plain files though it is part of a kustomization or chart.
 
 A file .gammaguard.yaml can name the sets, what exists beside them, what to ignore, the GuardConfiguration, and the minimum severity that
 fails the check. It is in the directory of the first path, or in one above it, as far as the root of the repository. Flags take precedence.
