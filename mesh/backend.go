@@ -90,18 +90,21 @@ type Backend struct {
 	Ref *BackendRef
 	// Rule is the index of the route's rule.
 	Rule int
-	// backend and filter are indices, or -1: backend alone is a backendRef, filter
-	// alone a rule's mirror, both a mirror of one backendRef.
+	// backend is an index, or -1 for a rule's mirror; filter is that of the mirror, which is nil for a backendRef that gets the requests.
 	backend, filter int
+	mirror          *RequestMirror
 }
 
 // Mirror reports whether the backendRef is that of a RequestMirror filter.
-func (b *Backend) Mirror() bool { return b.filter >= 0 }
+func (b *Backend) Mirror() bool { return b.mirror != nil }
+
+// Copies returns the part of the requests that a mirror copies to it, as parts of a number.
+func (b *Backend) Copies() (parts, of int64) { return b.mirror.Part() }
 
 // Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".
 func (b *Backend) Path() string {
 	rule, backend := strconv.Itoa(b.Rule), strconv.Itoa(b.backend)
-	if b.filter < 0 {
+	if !b.Mirror() {
 		return "spec.rules[" + rule + "].backendRefs[" + backend + "]"
 	}
 	mirror := "].filters[" + strconv.Itoa(b.filter) + "].requestMirror.backendRef"
@@ -122,7 +125,7 @@ func (r *Route) Backends() iter.Seq[Backend] {
 			}
 			for j := range rule.BackendRefs {
 				ref := &rule.BackendRefs[j]
-				if !yield(Backend{Ref: ref, Rule: i, backend: j, filter: -1}) ||
+				if !yield(Backend{Ref: ref, Rule: i, backend: j}) ||
 					!mirrors(ref.Filters, Backend{Rule: i, backend: j}, yield) {
 					return
 				}
@@ -134,7 +137,7 @@ func (r *Route) Backends() iter.Seq[Backend] {
 func mirrors(filters []Filter, at Backend, yield func(Backend) bool) bool {
 	for i := range filters {
 		if mirror := filters[i].RequestMirror; mirror != nil {
-			at.Ref, at.filter = &mirror.BackendRef, i
+			at.Ref, at.filter, at.mirror = &mirror.BackendRef, i, mirror
 			if !yield(at) {
 				return false
 			}

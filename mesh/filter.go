@@ -23,6 +23,19 @@ type RequestMirror struct {
 	Fraction   *Fraction  `json:"fraction"`
 }
 
+// Part returns the part of the requests that is copied, as parts of a number.
+func (m *RequestMirror) Part() (parts, of int64) {
+	switch {
+	case m.Percent != nil:
+		return int64(*m.Percent), 100
+	case m.Fraction == nil:
+		return 100, 100
+	case m.Fraction.Denominator != nil && *m.Fraction.Denominator > 0: // the API server wants at least 1
+		return int64(m.Fraction.Numerator), int64(*m.Fraction.Denominator)
+	}
+	return int64(m.Fraction.Numerator), 100
+}
+
 // Fraction is a part of the requests. The denominator is 100 where it is left out.
 type Fraction struct {
 	Numerator   int32  `json:"numerator"`

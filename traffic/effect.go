@@ -142,16 +142,8 @@ func lowerHeaders(in *mesh.HeaderModifier) []HeaderChange {
 }
 
 func lowerMirror(in *mesh.RequestMirror) Mirror {
-	out := Mirror{ref: in.BackendRef, Parts: 100, Of: 100}
-	switch {
-	case in.Percent != nil:
-		out.Parts = int64(*in.Percent)
-	case in.Fraction != nil:
-		out.Parts = int64(in.Fraction.Numerator)
-		if in.Fraction.Denominator != nil {
-			out.Of = int64(*in.Fraction.Denominator)
-		}
-	}
+	out := Mirror{ref: in.BackendRef}
+	out.Parts, out.Of = in.Part()
 	return out
 }
 

@@ -34,7 +34,7 @@ func (e *Effects) lines() []string {
 	for _, m := range e.Mirrors {
 		line := "mirrored to " + m.Backend
 		if m.Parts != m.Of {
-			line += " " + percent(m.Parts, m.Of)
+			line += " " + Percent(m.Parts, m.Of)
 		}
 		if m.Problem != "" {
 			line += " (" + m.Problem + ")"
@@ -87,8 +87,8 @@ func (r *Redirect) String() string {
 	return text + with
 }
 
-// percent writes a share with at most two decimals: "90 %", "33.33 %".
-func percent(parts, of int64) string {
+// Percent writes a share with at most two decimals: "90 %", "33.33 %".
+func Percent(parts, of int64) string {
 	hundredths := (parts*10000 + of/2) / of
 	text := strconv.FormatInt(hundredths/100, 10)
 	if rest := hundredths % 100; rest != 0 {

@@ -194,7 +194,7 @@ func (c *comparison) mirrors() {
 	}
 	for _, m := range c.trace.Outcome.Mirrors {
 		backend, _, _ := strings.Cut(m.Backend, ":")
-		got = append(got, backend+" "+percent(m.Parts, m.Of)+m.Problem)
+		got = append(got, backend+" "+Percent(m.Parts, m.Of)+m.Problem)
 	}
 	c.want("mirrored to", want, got)
 }

@@ -203,7 +203,7 @@ func forwarded(name string) Outcome {
 
 // text writes the share, with names as seen from a namespace.
 func (s *Share) text(namespace string) string {
-	text := percent(s.Parts, s.Of)
+	text := Percent(s.Parts, s.Of)
 	switch {
 	case s.Redirect != nil:
 		text = s.Redirect.String() + " " + text

@@ -261,7 +261,7 @@ func (t *Table) stays(pr *portRoutes, from string) (notes []string) {
 			continue
 		}
 		for _, b := range pr.bindings[&r.AttachedRoute] {
-			if note := b.Stays(); note != "" && (b.At.Port == 0 || pr.isAt(&b)) {
+			if note := b.Stays(); note != "" && (pr.isAt(&b) || b.At.Port == 0 && !b.NamesOther(pr.port.Number)) {
 				notes = append(notes, note)
 			}
 		}

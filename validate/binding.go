@@ -291,6 +291,11 @@ func (b *Binding) attaches() bool {
 	return !slices.Contains([]State{NoGrant, Refused, Dormant, Unknown}, b.State) && !b.detached()
 }
 
+// NamesOther reports whether the parentRef names another port.
+func (b *Binding) NamesOther(port int32) bool {
+	return b.parent.Ref.Port != 0 && b.parent.Ref.Port != port
+}
+
 // Stays says of a stored route that lacks the grant now, or is refused, that it is not removed by that; it is empty for others.
 func (b *Binding) Stays() string {
 	var why string
@@ -298,7 +303,7 @@ func (b *Binding) Stays() string {
 	case NoGrant:
 		why = "lacks the grant now"
 	case Refused:
-		why = "is refused by " + b.parent.Key.String() + " now"
+		why = "is refused on " + b.parent.Key.String() + " now"
 	default:
 		return ""
 	}

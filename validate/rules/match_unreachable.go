@@ -49,6 +49,9 @@ func checkMatchUnreachable(p *validate.Pass) {
 		}
 		f.Problem += forExample(p.Route.Example(shadow.PlacedMatch))
 		f.Remedy = "remove it"
+		if len(p.Route.Spec.Rules[shadow.Rule].Matches) < 2 { // without any, it matches all
+			f.Remedy = "remove the rule"
+		}
 		if shadow.Key != shadow.By.Key {
 			f.Remedy += ", or move it before the other match"
 		}

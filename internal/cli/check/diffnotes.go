@@ -23,7 +23,7 @@ var alikeNotes = []struct{ before, one, many string }{
 	{"", " is denied: ", " are denied: "},
 	{"", " has other weights now, ", " have other weights now, "},
 	{"", " lacks the grant now: ", " lack the grant now: "},
-	{"", " is refused by ", " are refused by "},
+	{"", " is refused on ", " are refused on "},
 	{"regular expressions of ", " are compared as text", " are compared as text"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -95,7 +96,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		judged.Verdict = report.Deny
 	}
 	if r.refused() {
-		verdict.Findings = slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return ofNoName(f) || r.withoutMatches(&f) })
+		verdict.Findings = slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return ofNoName(f) || r.withoutMatches(&f) || r.misread(&f) })
 		verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
 	}
 	names, err := j.ofNames(r)
@@ -132,6 +133,11 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 // ofNoName reports whether the finding is on a reference without a name, of which the API server says more.
 func ofNoName(f validate.Finding) bool {
 	return f.Reference.Service.Kind != "" && f.Reference.Service.Name == ""
+}
+
+// misread reports whether the finding compares a match of which a part is refused, and so was not read as it is meant.
+func (r *route) misread(f *validate.Finding) bool {
+	return strings.Contains(f.Field, ".matches[") && slices.ContainsFunc(r.refusals, func(refused refusal) bool { return strings.HasPrefix(refused.Field, f.Field+".") })
 }
 
 // withoutMatches reports whether the finding is about matches of a route with a rule whose matches are misspelled: it has others than are meant.

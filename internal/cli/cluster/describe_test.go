@@ -80,7 +80,7 @@ NAMESPACE       GRANT      GRANTED BY   MODE      SET BY
 desc            producer   label        enforce   default
 desc-guest      consumer   label        enforce   default
 desc-stranger   none       -            audit     label
-note: GRPCRoute desc-guest/guest is refused by Service desc/cart now: what is stored stays, and the mesh decides whether it applies
+note: GRPCRoute desc-guest/guest is refused on Service desc/cart now: what is stored stays, and the mesh decides whether it applies
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
 	if _, qualified, _ := run(t, "", "describe", "svc/cart.desc", "--kubeconfig", plane.Kubeconfig); qualified != stdout {
@@ -164,7 +164,7 @@ func TestDescribeRefused(t *testing.T) {
 			t.Errorf("%+v, want %q", ports, want)
 		}
 	}
-	const stays = "HTTPRoute desc-caller/a is refused by Service desc-closed/here now: what is stored stays, and the mesh decides whether it applies"
+	const stays = "HTTPRoute desc-caller/a is refused on Service desc-closed/here now: what is stored stays, and the mesh decides whether it applies"
 	if !slices.Equal(d.Notes, []string{stays}) {
 		t.Errorf("notes %q", d.Notes)
 	}

@@ -47,7 +47,7 @@ func (i *installation) registrations() (registered bool) {
 	case i.lackingCA(webhooks) != "":
 		i.add(check, Warn, "calls can fail, for lack of a CA that %s trusts: %s; %s", config.ServingWebhook, i.lackingCA(webhooks), i.restoreTrust())
 	case i.validating.limit != "":
-		i.add(check, Warn, "%s has %s: what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead", validateWebhook, i.validating.limit)
+		i.add(check, Warn, "%s has %s: what it leaves out is not checked, but counts in audit and status; remove it with kubectl edit, and use exemptions or the mode label instead", validateWebhook, i.validating.limit)
 	case mutate.limit != "":
 		i.add(check, Warn, "%s has %s: what it leaves out is checked and not completed", mutateWebhook, mutate.limit)
 	default:

@@ -67,7 +67,7 @@ func TestInstalledRegistrations(t *testing.T) {
 	const (
 		clientCA = "clientConfig/caBundle"
 		selector = `{"matchLabels": {"mesh": "yes"}}`
-		leaves   = ": what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead"
+		leaves   = ": what it leaves out is not checked, but counts in audit and status; remove it with kubectl edit, and use exemptions or the mode label instead"
 		lacks    = " has no caBundle yet: check the source of certificates"
 		lacksCA  = "calls can fail, for lack of a CA that serving.gammaguard.dev trusts: "
 		labels   = "labels.gammaguard.dev (no previews), "

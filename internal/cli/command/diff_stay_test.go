@@ -24,7 +24,7 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 	put(t, "base/all.yaml", manifests)
 	for _, test := range []struct{ old, changed, cause, note string }{
 		{"grant: all", "grant: producer", "consumer HTTPRoute bank/orders does not apply: namespace bank lacks the consumer grant", "HTTPRoute bank/orders lacks the grant now" + stays},
-		{"consumer-routes: allow", "consumer-routes: deny", "consumer HTTPRoute bank/orders does not apply: Service shop/api ", "HTTPRoute bank/orders is refused by Service shop/api now" + stays},
+		{"consumer-routes: allow", "consumer-routes: deny", "consumer HTTPRoute bank/orders does not apply: Service shop/api ", "HTTPRoute bank/orders is refused on Service shop/api now" + stays},
 		{"grant: producer", "grant: none", "HTTPRoute shop/own does not apply: namespace shop lacks the producer grant", "HTTPRoute shop/own lacks the grant now" + stays},
 	} {
 		put(t, "head/all.yaml", strings.Replace(manifests, test.old, test.changed, 1))

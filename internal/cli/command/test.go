@@ -181,6 +181,9 @@ func (f *testFlags) validate(args []string) (err error) {
 
 // write writes a file of tests, by today's routes.
 func (f *testFlags) write(cmd *cobra.Command, path string) error {
+	if err := repository.HasFolder(path); err != nil && path != source.Stdin {
+		return err
+	}
 	input := &f.options
 	if !f.given {
 		set, err := sets.NamedBy(f.options.Root, path, "input", nil)

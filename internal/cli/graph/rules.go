@@ -7,6 +7,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
 )
 
 // rule is one rule of a route: what it matches, and where it leads.
@@ -108,10 +109,13 @@ func rulesOf(route *mesh.Route, profile *mesh.Profile) []rule {
 		switch of := weight(&backend); {
 		case backend.Mirror():
 			t.share = "mirror"
+			if parts, total := backend.Copies(); parts != total {
+				t.share += " " + traffic.Percent(parts, total)
+			}
 		case totals[backend.Rule] == 0:
 			t.share = "0 %"
 		case of < totals[backend.Rule]:
-			t.share = strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", 100*float64(of)/float64(totals[backend.Rule])), "0"), ".") + " %"
+			t.share = traffic.Percent(of, totals[backend.Rule])
 		}
 		to.targets = append(to.targets, t)
 	}

@@ -13,9 +13,21 @@ import (
 // MaxFile is the size of the largest file that is read.
 const MaxFile = 16 << 20
 
+// HasFolder returns an error if the folder does not exist that a file is to be in.
+func HasFolder(path string) error {
+	folder := filepath.Dir(path)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: the directory %s does not exist", path, folder)
+	}
+	return nil // what else is wrong is said where the file is written
+}
+
 // Create makes a file that the user named, or empties it. In a git repository it is no link, and no
 // link on the way to it leads out of the repository: somebody else may have put it there.
 func Create(path string) (*os.File, error) {
+	if err := HasFolder(path); err != nil {
+		return nil, err
+	}
 	root := gitRoot(filepath.Dir(absolute(path)))
 	if root == "" {
 		return os.Create(path)

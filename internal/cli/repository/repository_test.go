@@ -134,7 +134,7 @@ func TestCreate(t *testing.T) {
 	for name, want := range map[string]string{
 		"repo/new": "", "repo/there": "", "repo/sub/new": "", "repo/inside/there": "", "outside/link": "", "outside/new": "",
 		"repo/link": "is a link in a repository", "repo/none": "is a link in a repository", "repo/git": "is a link in a repository",
-		"repo/folder/there": "path escapes", "repo/folder/new": "path escapes", "repo/nowhere/new": "no such file",
+		"repo/folder/there": "path escapes", "repo/folder/new": "path escapes", "repo/nowhere/new": "does not exist",
 	} {
 		file, err := repository.Create(at(name))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
