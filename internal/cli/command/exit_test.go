@@ -84,7 +84,7 @@ func TestWrongUse(t *testing.T) {
 		},
 		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is specified twice\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "json="}, "error: invalid argument \"json=\" for \"-o, --output\" flag: a file name must follow =\nSee 'gammaguard check --help' for usage\n"},
-		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: testdata/none/a: no such file or directory\n"},
+		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: testdata/none/a: the directory testdata/none does not exist\n"},
 		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard check --help' for usage\n"},
 		{
