@@ -25,8 +25,8 @@ func backendHasRoutes() *validate.Rule {
 
 func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 	parents := p.Parents()
-	if p.HasParent(backend.Key) {
-		return
+	if weight := backend.Ref.Weight; p.HasParent(backend.Key) || weight != nil && *weight == 0 {
+		return // of the latter, no request gets there
 	}
 	for _, namespace := range routeNamespaces(p, parents, backend.Key) {
 		if namespace == "" {

@@ -41,7 +41,7 @@ type policies struct {
 }
 
 var policyInSync = prometheus.NewDesc("gammaguard_policy_in_sync",
-	"1 if the policies on grants that the API server enforces are those of the configuration of this replica, 0 if they differ. Absent if none are installed, or if this replica cannot read them.",
+	"1 if the policies on grants that the API server enforces are those of the configuration of this replica, 0 if they differ. Absent if none were there since this replica started, or if it cannot read them.",
 	nil, nil)
 
 // Describe implements prometheus.Collector.

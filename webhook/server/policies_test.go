@@ -59,7 +59,7 @@ func TestPolicies(t *testing.T) {
 	reader, recorder := &policyReader{}, events.NewFakeRecorder(10)
 	p := &policies{want: grantpolicy.New(config.Default().Policy()), reader: reader, recorder: recorder, log: logr.Discard()}
 	const metric = "# HELP gammaguard_policy_in_sync 1 if the policies on grants that the API server enforces are those of the configuration of this replica, " +
-		"0 if they differ. Absent if none are installed, or if this replica cannot read them.\n# TYPE gammaguard_policy_in_sync gauge\ngammaguard_policy_in_sync %d\n"
+		"0 if they differ. Absent if none were there since this replica started, or if it cannot read them.\n# TYPE gammaguard_policy_in_sync gauge\ngammaguard_policy_in_sync %d\n"
 	for i, step := range []struct {
 		set   *grantpolicy.Set
 		err   error

@@ -70,15 +70,27 @@ func (l *loaded) assume(keys []manifest.Key, stored map[manifest.Key]*mesh.Route
 	return nil
 }
 
-// edited returns the routes, by their names, that the API server stores with another spec than in the version before.
+// edited returns the routes, by their names, that are written with another spec than in the version before, which the API server stores then. What a
+// mutation no longer sets is no edit.
 func (l *loaded) edited(before *loaded) map[string]bool {
 	stored, edited := maps.Collect(before.effective()), map[string]bool{}
+	written, was := l.written(), before.written()
 	for key, route := range l.effective() {
-		if was := stored[key]; was != nil && !reflect.DeepEqual(was.Spec, route.Spec) {
+		same := written[key] != nil && was[key] != nil && reflect.DeepEqual(written[key].Spec, was[key].Spec)
+		if was := stored[key]; was != nil && !same && !reflect.DeepEqual(was.Spec, route.Spec) {
 			edited[key.String()] = true
 		}
 	}
 	return edited
+}
+
+// written returns the routes of the input before any mutation.
+func (l *loaded) written() map[manifest.Key]*mesh.Route {
+	all := map[manifest.Key]*mesh.Route{}
+	for _, r := range l.routes {
+		all[r.Key] = r.Route
+	}
+	return all
 }
 
 // table returns what requests meet by the routes that the API server stores.

@@ -1,8 +1,11 @@
 package check
 
 import (
-	"fmt"
+	"errors"
+	"os"
+	"path/filepath"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
@@ -32,17 +35,64 @@ func (o *Options) Over(set *sets.Set) *Options {
 }
 
 // Before returns the options with other paths as the input, read as this input is: where it has kustomizations, folders with one
-// are built, and where it has a chart, folders with one are rendered with the same values.
+// are built, and where it has a chart, folders with one are rendered with what they have of its values files.
 func (o *Options) Before(paths []string) *Options {
 	before := *o
-	before.Files, before.Kustomizations, before.Charts = paths, nil, nil
+	before.Files, before.Kustomizations, before.Charts, before.values = paths, nil, nil, nil
 	if len(o.Kustomizations) > 0 {
 		before.Files, before.Kustomizations = source.SplitKustomizations(before.Files)
 	}
-	if len(o.Charts) > 0 {
-		before.Files, before.Charts = source.SplitCharts(before.Files, o.Charts[0].Values)
+	if len(o.Charts) == 0 {
+		return &before
+	}
+	var charts []source.Chart
+	before.Files, charts = source.SplitCharts(before.Files)
+	for i := range charts {
+		var lacks []string
+		for _, file := range o.Charts[0].Values {
+			there, exists := beside(charts[i].Path, o.Charts[0].Path, file)
+			switch {
+			case exists:
+				charts[i].Values = append(charts[i].Values, there)
+			case isThere(filepath.Dir(there)):
+				lacks = append(lacks, file)
+			default: // the folder of a chart alone
+				charts[i].Values = append(charts[i].Values, file)
+				before.values = append(before.values, report.Notice{Path: charts[i].Path, Message: "rendered with " + file + " as it is now: there is no " + there})
+			}
+		}
+		before.render(&charts[i], charts[i].Path, lacks)
 	}
 	return &before
+}
+
+// beside returns where the file is seen from the other folder that is where it is seen from this one, and whether there is one.
+func beside(other, folder, file string) (path string, exists bool) {
+	from, err := filepath.Abs(folder)
+	to, failed := filepath.Abs(file)
+	if within, outside := filepath.Rel(from, to); errors.Join(err, failed, outside) == nil {
+		file = filepath.Join(other, within)
+	}
+	return file, isThere(file)
+}
+
+// isThere reports whether there is something at the path.
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// render has a chart of a version before rendered, unless it has none of its values files: nothing was deployed with them.
+func (o *Options) render(chart *source.Chart, path string, lacks []string) {
+	switch {
+	case len(lacks) == 0:
+		o.Charts = append(o.Charts, *chart)
+	case len(chart.Values) == 0:
+		o.values = append(o.values, report.Notice{Path: path, Message: "compared as new: the base does not have " + firstOf(lacks)})
+	default:
+		o.Charts = append(o.Charts, *chart)
+		o.values = append(o.values, report.Notice{Path: path, Message: "rendered without " + firstOf(lacks) + ", which the base does not have"})
+	}
 }
 
 // In returns the options with the same input as it is in a revision, as far as it exists there. A chart of which it has no values file is not.
@@ -77,15 +127,7 @@ func (o *Options) In(tree *revision.Tree) (*Options, error) {
 				lacks = append(lacks, file)
 			}
 		}
-		switch {
-		case len(lacks) == 0:
-			in.Charts = append(in.Charts, chart)
-		case len(chart.Values) == 0: // nothing was deployed with them
-			in.withoutValues = append(in.withoutValues, fmt.Sprintf("%s is compared as new: the base does not have %s", o.Charts[i].Path, firstOf(lacks)))
-		default:
-			in.Charts = append(in.Charts, chart)
-			in.withoutValues = append(in.withoutValues, fmt.Sprintf("%s of the base is rendered without %s, which it does not have", o.Charts[i].Path, firstOf(lacks)))
-		}
+		in.render(&chart, o.Charts[i].Path, lacks)
 	}
 	return &in, nil
 }

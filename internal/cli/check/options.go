@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -28,8 +29,8 @@ type Options struct {
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.
 	Charts []source.Chart
-	// withoutValues say which of their values files a revision does not have.
-	withoutValues []string
+	// values say of a version before with which values files its charts are not rendered as they are now.
+	values []report.Notice
 	// Base are files and folders with what is in the cluster already. They are not
 	// judged. A route that is there too is judged as an update of that. What has a
 	// uid is taken as it is stored, anything else as the cluster would store it.
@@ -95,6 +96,11 @@ func (o *Options) named() []string {
 	paths := slices.Concat(o.Files, o.Kustomizations, o.Base, o.CRDs)
 	for i := range o.Charts {
 		paths = append(append(paths, o.Charts[i].Path), o.Charts[i].Values...)
+	}
+	if len(o.Base) > 0 {
+		for _, chart := range o.Before(o.Base).Charts {
+			paths = append(paths, chart.Values...)
+		}
 	}
 	return paths
 }

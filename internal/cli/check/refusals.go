@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -101,6 +102,9 @@ func incomplete(f definitions.Finding) bool {
 	return f.Field == "" && strings.Contains(f.Message, "some validation rules were not checked because the object was invalid")
 }
 
+// portOfParent is the port of a parentRef.
+var portOfParent = regexp.MustCompile(`^spec\.parentRefs\[\d+\]\.port$`)
+
 // refusal tells of a refusal by the API server.
 func (j *judge) refusal(r *route, f *refusal) report.Finding {
 	if f.missing != nil {
@@ -116,6 +120,11 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 	}
 	if f.Meant != "" && !f.experimental {
 		remedy = fmt.Sprintf("did you mean %q?", f.Meant)
+	}
+	if text, isText := r.text(f.Field); isText && portOfParent.MatchString(f.Field) {
+		if remedy = "a port's name goes in sectionName"; strings.Trim(text, "0123456789") == "" {
+			remedy = "write the number without quotes"
+		}
 	}
 	if r.variable(f.Field) {
 		remedy = substitute
@@ -144,9 +153,15 @@ func hasVariable(text string) bool { return strings.Contains(text, "${") }
 
 // variable reports whether a field has a variable.
 func (r *route) variable(field string) bool {
-	value, _, _ := r.Field(field)
-	text, _ := value.(string)
+	text, _ := r.text(field)
 	return hasVariable(text)
+}
+
+// text returns what a field has, if that is text.
+func (r *route) text(field string) (text string, isText bool) {
+	value, _, _ := r.Field(field)
+	text, isText = value.(string)
+	return text, isText
 }
 
 // variables reports whether the name of a parent or of a backend, or a namespace of one, has a variable.

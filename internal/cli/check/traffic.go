@@ -135,7 +135,10 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	former := newFormer(before, after, disk, now.engine.Policy().Mesh)
 	diff, err := differenceOf(was, now, former)
 	if err == nil {
-		diff.Notes = slices.Concat(diff.Notes, before.withoutValues, former.notes())
+		for _, n := range before.values {
+			diff.Notes = append(diff.Notes, n.String())
+		}
+		diff.Notes = append(diff.Notes, former.notes()...)
 	}
 	return diff, err
 }

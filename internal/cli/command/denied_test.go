@@ -44,3 +44,27 @@ func TestMisspelledMatches(t *testing.T) {
 		}
 	}
 }
+
+// TestPortAsText: what is wrong with a port that is no number.
+func TestPortAsText(t *testing.T) {
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: PORT}]}}\n"
+	const named, quoted = "a port's name goes in sectionName (schema)", "write the number without quotes (schema)"
+	for port, want := range map[string]string{"web": named, `"80"`: quoted, "[80]": `: "array" (schema)`, "'${PORT}'": "before the check (schema)"} {
+		if got := run(t, strings.Replace(route, "PORT", port, 1), "check", "-f", "-"); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %+v", port, got)
+		}
+	}
+}
+
+// TestMisreadMatch: a match that the API server cannot read is not compared with others.
+func TestMisreadMatch(t *testing.T) {
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: NAME, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}], " +
+		"rules: [{MATCHES backendRefs: [{name: cart, port: 80}]}]}}\n---\n"
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n"
+	for matches, overlaps := range map[string]bool{"": true, "matches: [{headers: [{name: a, value: b}]}, {}],": true, "matches: [{method: a.Cart/Add}],": false} {
+		text := service + strings.NewReplacer("NAME", "all", "MATCHES", "").Replace(route) + strings.NewReplacer("NAME", "call", "MATCHES", matches).Replace(route)
+		if got := run(t, text, "check", "-f", "-"); strings.Contains(got.stdout, "(route-overlap)") != overlaps {
+			t.Errorf("%q: %+v", matches, got)
+		}
+	}
+}

@@ -39,12 +39,11 @@ func IsChart(path string) bool {
 	return err == nil
 }
 
-// SplitCharts tells the folders that hold a chart, to be rendered with these values files,
-// from other paths.
-func SplitCharts(paths, values []string) (others []string, charts []Chart) {
+// SplitCharts tells the folders that hold a chart from other paths.
+func SplitCharts(paths []string) (others []string, charts []Chart) {
 	for _, path := range paths {
 		if IsChart(path) {
-			charts = append(charts, Chart{path, values})
+			charts = append(charts, Chart{Path: path})
 		} else {
 			others = append(others, path)
 		}

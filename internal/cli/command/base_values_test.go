@@ -1,0 +1,54 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestBaseValues: a chart of the base is rendered with the base's own values files, also with those outside of the chart, and what is not
+// rendered with them is noted.
+func TestBaseValues(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "was/pay/chart/Chart.yaml", "{apiVersion: v2, name: pay, version: 1.0.0}")
+	put(t, "was/pay/chart/values.yaml", "port: 80")
+	put(t, "was/pay/chart/values-prod.yaml", "port: 80")
+	put(t, "was/env/prod.yaml", "port: 80")
+	put(t, "was/pay/chart/templates/pay.yaml", `{apiVersion: v1, kind: Service, metadata: {name: pay, namespace: pay}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: pay, namespace: pay}, spec: {parentRefs: [{group: "", kind: Service, name: pay, port: {{ .Values.port }}}]}}
+`)
+	for _, folder := range []string{"is", "less"} {
+		if err := os.CopyFS(folder, os.DirFS("was")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS("deeper/alone/chart", os.DirFS("was/pay/chart")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "is/pay/chart/values-prod.yaml", "port: 8081")
+	put(t, "is/env/prod.yaml", "port: 8081")
+	for _, file := range []string{"less/pay/chart/values-prod.yaml", "less/env/prod.yaml"} {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, "less/env/dev.yaml", "port: 80")
+	const denied, existing = "Invalid value: 8081: Service pay/pay has no port 8081", "existing problem, not denied: Service pay/pay has no port 8081"
+	for _, test := range []struct{ command, want, note string }{
+		{"check --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base was/pay/chart", denied, ""},
+		{"check --helm is/pay/chart --values is/env/prod.yaml --base was/pay/chart", denied, ""},
+		{"check is/pay --base was/pay/chart", denied, ""},
+		{"check --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have is/pay/chart/values-prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/env/prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have is/env/prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", existing, "note: deeper/alone/chart: rendered with is/env/prod.yaml as it is now: there is no deeper/env/prod.yaml\n"},
+		{"diff --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base was/pay/chart", denied, ""},
+		{"diff --helm is/pay/chart --values is/env/prod.yaml --base was/pay/chart", denied, ""},
+		{"diff --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", "no change", "note: deeper/alone/chart: rendered with is/env/prod.yaml as it is now: there is no deeper/env/prod.yaml\n"},
+	} {
+		got := run(t, "", strings.Fields(test.command)...)
+		if !strings.Contains(got.stdout, test.want) || !strings.Contains(got.stdout, test.note) || test.note == "" && strings.Contains(got.stdout, "rendered with") || got.stderr != "" {
+			t.Errorf("%s: %+v", test.command, got)
+		}
+	}
+}
