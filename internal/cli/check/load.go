@@ -239,7 +239,11 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 	if err != nil {
 		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
-	l.slips = append(append(l.slips, before.values...), unbuiltNotices(input.Unbuilt(before.Files, false), unbuiltBase)...)
+	unbuilt := input.Unbuilt(before.Files, false)
+	if err := unlike(before, l.options, unbuilt); err != nil {
+		return nil, err
+	}
+	l.slips = append(append(l.slips, before.values...), unbuiltNotices(unbuilt, unbuiltBase)...)
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {

@@ -38,7 +38,7 @@ func (o *Options) Over(set *sets.Set) *Options {
 // are built, and where it has a chart, folders with one are rendered with what they have of its values files.
 func (o *Options) Before(paths []string) *Options {
 	before := *o
-	before.Files, before.Kustomizations, before.Charts, before.values = paths, nil, nil, nil
+	before.Files, before.Kustomizations, before.Charts, before.values, before.isBase = paths, nil, nil, nil, true
 	if len(o.Kustomizations) > 0 {
 		before.Files, before.Kustomizations = source.SplitKustomizations(before.Files)
 	}
@@ -50,36 +50,27 @@ func (o *Options) Before(paths []string) *Options {
 	for i := range charts {
 		var lacks []string
 		for _, file := range o.Charts[0].Values {
-			there, exists := beside(charts[i].Path, o.Charts[0].Path, file)
-			switch {
-			case exists:
-				charts[i].Values = append(charts[i].Values, there)
-			case isThere(filepath.Dir(there)):
-				lacks = append(lacks, file)
-			default: // the folder of a chart alone
-				charts[i].Values = append(charts[i].Values, file)
-				before.values = append(before.values, report.Notice{Path: charts[i].Path, Message: "rendered with " + file + " as it is now: there is no " + there})
+			there := beside(charts[i].Path, o.Charts[0].Path, file)
+			if _, err := os.Stat(there); err != nil {
+				lacks = append(lacks, there)
+				continue
 			}
+			charts[i].Values = append(charts[i].Values, there)
 		}
 		before.render(&charts[i], charts[i].Path, lacks)
 	}
 	return &before
 }
 
-// beside returns where the file is seen from the other folder that is where it is seen from this one, and whether there is one.
-func beside(other, folder, file string) (path string, exists bool) {
+// beside returns what is seen from the other folder where the file is seen from this one.
+func beside(other, folder, file string) string {
 	from, err := filepath.Abs(folder)
 	to, failed := filepath.Abs(file)
-	if within, outside := filepath.Rel(from, to); errors.Join(err, failed, outside) == nil {
-		file = filepath.Join(other, within)
+	within, outside := filepath.Rel(from, to)
+	if errors.Join(err, failed, outside) != nil {
+		return file
 	}
-	return file, isThere(file)
-}
-
-// isThere reports whether there is something at the path.
-func isThere(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return filepath.Join(other, within)
 }
 
 // render has a chart of a version before rendered, unless it has none of its values files: nothing was deployed with them.

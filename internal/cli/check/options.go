@@ -29,6 +29,8 @@ type Options struct {
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.
 	Charts []source.Chart
+	// isBase: it is what --base names.
+	isBase bool
 	// values say of a version before with which values files its charts are not rendered as they are now.
 	values []report.Notice
 	// Base are files and folders with what is in the cluster already. They are not

@@ -130,6 +130,9 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	case failed != nil:
 		return nil, ofBase(failed)
 	}
+	if err := unlike(before, after, was.unbuilt); before.isBase && err != nil {
+		return nil, err
+	}
 	disk := source.Open(&after.Options, after.named())
 	defer disk.Close()
 	former := newFormer(before, after, disk, now.engine.Policy().Mesh)
@@ -217,7 +220,11 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 			return nil, err
 		}
 	}
-	for _, n := range slices.Concat(after.unbuiltNotices(), newSlips(before.slips, after.slips)) {
+	unbuilt := after.unbuiltNotices()
+	if len(unbuilt) == 0 && before.options.isBase {
+		unbuilt = before.unbuiltNotices()
+	}
+	for _, n := range slices.Concat(unbuilt, newSlips(before.slips, after.slips)) {
 		notes = append(notes, n.String())
 	}
 	for _, list := range []*[]string{&notes, &rejected} {

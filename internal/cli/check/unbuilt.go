@@ -16,7 +16,10 @@ import (
 
 // unbuiltNotices say which kustomizations and charts were read as plain files, and the flag that builds them, or the field of a project.
 func (l *loaded) unbuiltNotices() []report.Notice {
-	if l.options.projected {
+	switch {
+	case l.options.isBase:
+		return unbuiltNotices(l.unbuilt, unbuiltBase)
+	case l.options.projected:
 		return unbuiltNotices(l.unbuilt, unbuiltSet)
 	}
 	return unbuiltNotices(l.unbuilt, func(build, flag string, folders []string) string {
@@ -71,6 +74,23 @@ func unbuiltSet(build, flag string, folders []string) string {
 
 func unbuiltContext(string, string, []string) string {
 	return sets.ProjectFile + " names it as context, which is not built: name manifests there"
+}
+
+// unlike returns an error if the input is built and the base is not, though it has what could be: each route would be another one.
+func unlike(before, after *Options, unbuilt []source.Unbuilt) error {
+	has := func(some func(u *source.Unbuilt) []string) bool {
+		return slices.ContainsFunc(unbuilt, func(u source.Unbuilt) bool { return len(some(&u)) > 0 })
+	}
+	kustomizations := len(after.Kustomizations) > 0 && len(before.Kustomizations) == 0 && has(func(u *source.Unbuilt) []string { return u.Kustomizations })
+	charts := len(after.Charts) > 0 && len(before.Charts)+len(before.values) == 0 && has(func(u *source.Unbuilt) []string { return u.Charts })
+	if !kustomizations && !charts {
+		return nil
+	}
+	var texts []string
+	for _, n := range unbuiltNotices(unbuilt, unbuiltBase) {
+		texts = append(texts, n.String())
+	}
+	return fmt.Errorf("--base: %s", strings.Join(texts, "; "))
 }
 
 // baseToBuild returns an error if the base has kustomizations or charts that are built for none of the sets.

@@ -28,26 +28,59 @@ func TestBaseValues(t *testing.T) {
 	}
 	put(t, "is/pay/chart/values-prod.yaml", "port: 8081")
 	put(t, "is/env/prod.yaml", "port: 8081")
+	put(t, "is/env/new/sa.yaml", "port: 8081")
 	for _, file := range []string{"less/pay/chart/values-prod.yaml", "less/env/prod.yaml"} {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put(t, "less/env/dev.yaml", "port: 80")
-	const denied, existing = "Invalid value: 8081: Service pay/pay has no port 8081", "existing problem, not denied: Service pay/pay has no port 8081"
+	const denied = "Invalid value: 8081: Service pay/pay has no port 8081"
 	for _, test := range []struct{ command, want, note string }{
 		{"check --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base was/pay/chart", denied, ""},
 		{"check --helm is/pay/chart --values is/env/prod.yaml --base was/pay/chart", denied, ""},
 		{"check is/pay --base was/pay/chart", denied, ""},
-		{"check --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have is/pay/chart/values-prod.yaml\n"},
-		{"check --helm is/pay/chart --values is/env/prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have is/env/prod.yaml\n"},
-		{"check --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", existing, "note: deeper/alone/chart: rendered with is/env/prod.yaml as it is now: there is no deeper/env/prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have less/pay/chart/values-prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/env/prod.yaml --base less/pay/chart", denied, "note: less/pay/chart: compared as new: the base does not have less/env/prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", denied, "note: deeper/alone/chart: compared as new: the base does not have deeper/env/prod.yaml\n"},
 		{"diff --helm is/pay/chart --values is/pay/chart/values-prod.yaml --base was/pay/chart", denied, ""},
 		{"diff --helm is/pay/chart --values is/env/prod.yaml --base was/pay/chart", denied, ""},
-		{"diff --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", "no change", "note: deeper/alone/chart: rendered with is/env/prod.yaml as it is now: there is no deeper/env/prod.yaml\n"},
+		{"diff --helm is/pay/chart --values is/env/prod.yaml --base deeper/alone/chart", denied, "note: deeper/alone/chart: compared as new: the base does not have deeper/env/prod.yaml\n"},
+		{"check --helm is/pay/chart --values is/env/new/sa.yaml --base was/pay/chart", denied, "note: was/pay/chart: compared as new: the base does not have was/env/new/sa.yaml\n"},
+		{"diff --helm is/pay/chart --values is/env/prod.yaml --values is/env/new/sa.yaml --base was/pay/chart", denied, "note: was/pay/chart: rendered without was/env/new/sa.yaml, which the base does not have\n"},
 	} {
 		got := run(t, "", strings.Fields(test.command)...)
-		if !strings.Contains(got.stdout, test.want) || !strings.Contains(got.stdout, test.note) || test.note == "" && strings.Contains(got.stdout, "rendered with") || got.stderr != "" {
+		if !strings.Contains(got.stdout, test.want) || !strings.Contains(got.stdout, test.note) || test.note == "" && strings.Contains(got.stdout, "note: was") || got.stderr != "" {
+			t.Errorf("%s: %+v", test.command, got)
+		}
+	}
+}
+
+// TestBaseNotBuilt: a base that is not built, where the input is, is an error; it may be named by the file of its kustomization.
+func TestBaseNotBuilt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, version := range []string{"was", "is"} {
+		put(t, version+"/prod/kustomization.yaml", "{resources: [web.yaml], namespace: prod}")
+		put(t, version+"/prod/web.yaml", orphan)
+		put(t, version+"/chart/Chart.yaml", "{apiVersion: v2, name: pay, version: 1.0.0}")
+		put(t, version+"/chart/templates/pay.yaml", orphan)
+	}
+	put(t, "plain/web.yaml", strings.ReplaceAll(orphan, "metadata: {", "metadata: {namespace: prod, "))
+	const build, render = "to build one, name it with --base, and the input with -k", "to render one, name it with --base, and the input with --helm"
+	for _, test := range []struct {
+		command, want string
+		code          int
+	}{
+		{"diff -k is/prod --base was", build, ExitUsage},
+		{"check -k is/prod --base was", build, ExitUsage},
+		{"diff --helm is/chart --base was", render, ExitUsage},
+		{"check --helm is/chart --base was", render, ExitUsage},
+		{"diff -k is/prod/kustomization.yaml --base was/prod/kustomization.yaml", "no change", ExitClean},
+		{"diff -k is/prod --base was/prod", "no change", ExitClean},
+		{"diff -k is/prod --base plain", "no change", ExitClean},
+		{"diff -f plain --base was/prod", build, ExitFindings}, // a note
+	} {
+		if got := run(t, "", strings.Fields(test.command)...); got.code != test.code || !strings.Contains(got.stdout+got.stderr, test.want) {
 			t.Errorf("%s: %+v", test.command, got)
 		}
 	}

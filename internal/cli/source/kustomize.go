@@ -282,13 +282,16 @@ func short(like, absolute string) string {
 	return absolute
 }
 
-// SplitKustomizations tells the folders that hold a kustomization from other paths.
+// SplitKustomizations tells the folders that hold a kustomization, also as their file, from other paths.
 func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	for _, path := range paths {
-		if build.KustomizationFile(path) == path {
-			others = append(others, path)
-		} else {
+		switch folder := filepath.Dir(path); {
+		case build.KustomizationFile(path) != path:
 			kustomizations = append(kustomizations, path)
+		case build.KustomizationFile(folder) == filepath.Clean(path):
+			kustomizations = append(kustomizations, folder)
+		default:
+			others = append(others, path)
 		}
 	}
 	return others, kustomizations
