@@ -235,15 +235,14 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 		}
 	}
 	before := l.options.Before(l.options.Base)
+	if err := unlike(before, l.options, l.options.Base); err != nil {
+		return nil, err
+	}
 	files, _, err := l.build(ctx, input, before)
 	if err != nil {
 		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
-	unbuilt := input.Unbuilt(before.Files, false)
-	if err := unlike(before, l.options, unbuilt); err != nil {
-		return nil, err
-	}
-	l.slips = append(append(l.slips, before.values...), unbuiltNotices(unbuilt, unbuiltBase)...)
+	l.slips = append(append(l.slips, before.values...), unbuiltNotices(input.Unbuilt(before.Files, false), unbuiltBase)...)
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {

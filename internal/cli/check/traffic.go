@@ -118,20 +118,24 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 // that is broken. A base
 // that is broken is not compared: who repairs it is not to blame.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
+	checkout := false
+	if before.isBase {
+		if err := unlike(before, after, before.Files); err != nil {
+			return nil, err
+		}
+		checkout = len(source.ToBuild(before.Files)) > 0 && len(source.ToBuild(after.Files)) == 0
+	}
 	was, failed := loadAlone(ctx, before, nil)
 	now, err := loadAlone(ctx, after, was)
 	switch {
 	case err != nil: // which the user can correct, whatever the base is
 		return brokenInput(err)
-	case failed != nil && isBroken(failed):
+	case failed != nil && isBroken(failed) && !checkout: // else plain files were compared with a checkout, which is sound
 		diff := notCompared(failed)
 		diff.BaseLacks = lacks(failed)
 		return diff, nil
 	case failed != nil:
 		return nil, ofBase(failed)
-	}
-	if err := unlike(before, after, was.unbuilt); before.isBase && err != nil {
-		return nil, err
 	}
 	disk := source.Open(&after.Options, after.named())
 	defer disk.Close()

@@ -76,23 +76,6 @@ func unbuiltContext(string, string, []string) string {
 	return sets.ProjectFile + " names it as context, which is not built: name manifests there"
 }
 
-// unlike returns an error if the input is built and the base is not, though it has what could be: each route would be another one.
-func unlike(before, after *Options, unbuilt []source.Unbuilt) error {
-	has := func(some func(u *source.Unbuilt) []string) bool {
-		return slices.ContainsFunc(unbuilt, func(u source.Unbuilt) bool { return len(some(&u)) > 0 })
-	}
-	kustomizations := len(after.Kustomizations) > 0 && len(before.Kustomizations) == 0 && has(func(u *source.Unbuilt) []string { return u.Kustomizations })
-	charts := len(after.Charts) > 0 && len(before.Charts)+len(before.values) == 0 && has(func(u *source.Unbuilt) []string { return u.Charts })
-	if !kustomizations && !charts {
-		return nil
-	}
-	var texts []string
-	for _, n := range unbuiltNotices(unbuilt, unbuiltBase) {
-		texts = append(texts, n.String())
-	}
-	return fmt.Errorf("--base: %s", strings.Join(texts, "; "))
-}
-
 // baseToBuild returns an error if the base has kustomizations or charts that are built for none of the sets.
 func baseToBuild(options *Options, all []sets.Set) error {
 	whole := *options
@@ -100,12 +83,24 @@ func baseToBuild(options *Options, all []sets.Set) error {
 		over := options.Over(&all[i])
 		whole.Kustomizations, whole.Charts = append(whole.Kustomizations, over.Kustomizations...), append(whole.Charts, over.Charts...)
 	}
-	folders := source.ToBuild(whole.Before(options.Base).Files)
+	return asBuilt(whole.Before(options.Base), options.Base, "to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm")
+}
+
+// unlike returns an error if the input is built and the base is not, though it has what could be: each route would be another one.
+func unlike(before, after *Options, base []string) error {
+	if len(after.Kustomizations)+len(after.Charts) == 0 || len(before.Kustomizations)+len(before.Charts)+len(before.values) > 0 {
+		return nil
+	}
+	return asBuilt(before, base, "name the one of the input with --base")
+}
+
+// asBuilt returns an error if the version before has kustomizations or charts that are read as plain files, with what to do about it.
+func asBuilt(before *Options, base []string, todo string) error {
+	folders := source.ToBuild(before.Files)
 	if len(folders) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
-		options.Base[0], firstOf(folders))
+	return fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; %s", base[0], firstOf(folders), todo)
 }
 
 // hinted returns one error of all, of which the last says what was read as plain files: why something may not be in the input.

@@ -66,19 +66,21 @@ func TestBaseNotBuilt(t *testing.T) {
 		put(t, version+"/chart/templates/pay.yaml", orphan)
 	}
 	put(t, "plain/web.yaml", strings.ReplaceAll(orphan, "metadata: {", "metadata: {namespace: prod, "))
-	const build, render = "to build one, name it with --base, and the input with -k", "to render one, name it with --base, and the input with --helm"
+	put(t, "was/more/weights.yaml", "- {op: remove, path: /spec}") // a patch is no object
+	const build = "error: --base was: its kustomizations and charts are not built: was/chart, was/prod; name the one of the input with --base\n"
 	for _, test := range []struct {
 		command, want string
 		code          int
 	}{
 		{"diff -k is/prod --base was", build, ExitUsage},
 		{"check -k is/prod --base was", build, ExitUsage},
-		{"diff --helm is/chart --base was", render, ExitUsage},
-		{"check --helm is/chart --base was", render, ExitUsage},
+		{"diff --helm is/chart --base was", build, ExitUsage},
+		{"check --helm is/chart --base was", build, ExitUsage},
+		{"diff -f plain --base was", "error: the base cannot be read: was/more/weights.yaml:1: ", ExitUsage},
 		{"diff -k is/prod/kustomization.yaml --base was/prod/kustomization.yaml", "no change", ExitClean},
 		{"diff -k is/prod --base was/prod", "no change", ExitClean},
 		{"diff -k is/prod --base plain", "no change", ExitClean},
-		{"diff -f plain --base was/prod", build, ExitFindings}, // a note
+		{"diff -f plain --base was/prod", "to build one, name it with --base, and the input with -k", ExitFindings}, // a note
 	} {
 		if got := run(t, "", strings.Fields(test.command)...); got.code != test.code || !strings.Contains(got.stdout+got.stderr, test.want) {
 			t.Errorf("%s: %+v", test.command, got)
