@@ -19,6 +19,14 @@ type BackendRef struct {
 	Filters   []Filter `json:"filters"`
 }
 
+// Share is the part of the requests that the backend gets of the sum of all: its weight, which is 1 where it is left out.
+func (b *BackendRef) Share() int32 {
+	if b.Weight == nil {
+		return 1
+	}
+	return *b.Weight
+}
+
 // IsService reports whether the backend is a Service or ServiceImport, as the mesh of the
 // profile takes it, and so one that gammaguard judges.
 func (b *BackendRef) IsService(profile *Profile) bool {
@@ -90,7 +98,7 @@ type Backend struct {
 	Ref *BackendRef
 	// Rule is the index of the route's rule.
 	Rule int
-	// backend is an index, or -1 for a rule's mirror; filter is that of the mirror, which is nil for a backendRef that gets the requests.
+	// backend is an index, or -1 for a rule's mirror. Of a mirror, filter is the index; others have none.
 	backend, filter int
 	mirror          *RequestMirror
 }

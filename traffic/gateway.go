@@ -59,7 +59,7 @@ func GatewayRoutes(routes iter.Seq[*mesh.Route], reader mesh.Reader, profile *me
 		}
 		for backend := range route.Backends() {
 			ref := backend.Ref
-			if !ref.IsService(profile) || ref.Weight != nil && *ref.Weight == 0 {
+			if !ref.IsService(profile) || ref.Share() == 0 {
 				continue
 			}
 			key := ref.Service(route.Metadata.Namespace)

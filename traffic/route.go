@@ -90,15 +90,12 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]
-			backend := backendRef{ref: *ref, weight: 1}
+			backend := backendRef{ref: *ref, weight: int64(ref.Share())}
 			filters := to.filters(ref.Filters, mesh.BackendFilter, &backend.fails)
 			backend.filtered, backend.effects = len(filters) > 0, lowerFilters(filters)
 			if len(filters) > 1 && profile.ReadsBackends().ByName {
 				last := lowerFilters(filters[len(filters)-1:])
 				backend.last = &last
-			}
-			if ref.Weight != nil {
-				backend.weight = int64(*ref.Weight)
 			}
 			to.backends = append(to.backends, backend)
 		}

@@ -109,6 +109,11 @@ no mesh route applies  (from Gateways)
   → Service cart:8080 100 %
 note: no route on a Gateway sends requests to port 8080 of Service shop/cart
 `},
+		{"a stored route that lacks the grant and names a port that the Service does not have", []string{http("shop/lost", `parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{`+toV1+`}]`)}, []string{"/v1"}, ungranted, `
+no route on port 80  (producer)
+  → Service cart:80 100 %
+not taken: HTTPRoute shop/lost: namespace shop lacks the producer grant for HTTPRoute
+`},
 		{"of routes that are stored and lack the grant, those that could hold the port", []string{cart, all, mock}, []string{"from faces", "/v1"}, ungranted, `
 no route on port 80  (consumer of faces: none; producer)
   → Service cart:80 100 %

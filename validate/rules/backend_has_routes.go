@@ -25,7 +25,7 @@ func backendHasRoutes() *validate.Rule {
 
 func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 	parents := p.Parents()
-	if weight := backend.Ref.Weight; p.HasParent(backend.Key) || weight != nil && *weight == 0 {
+	if p.HasParent(backend.Key) || backend.Ref.Share() == 0 {
 		return // of the latter, no request gets there
 	}
 	for _, namespace := range routeNamespaces(p, parents, backend.Key) {

@@ -14,6 +14,7 @@ func TestBackendHasRoutes(t *testing.T) {
 	testRule(t, backendHasRoutes(), []ruleCase{
 		{name: "a backend without routes", spec: cart + toOne},
 		{name: "its own parent", spec: on(service("cart"), service("one")) + toOne, routes: onOne},
+		{name: "a backend that gets no request", spec: cart + to(`{name: one, port: 80, weight: 0}`), routes: onOne},
 		{name: "routes on another port", spec: cart + to(`{name: secure, port: 443}`), routes: routeText(mesh.HTTPRoute, "shop", "raw", on(service("secure, port: 9000")))},
 		{name: "routes of another transport", spec: cart + to(`{name: dns, port: 53}`), routes: routeText(mesh.UDPRoute, "shop", "dns", on(service("dns, port: 53")))},
 		{name: "routes of clients elsewhere", spec: cart + toOne, routes: routeText(mesh.HTTPRoute, "faces", "on-one", on(service("one, namespace: shop")))},

@@ -34,7 +34,7 @@ func checkBackendWeightsZero(p *validate.Pass) {
 	}
 	for i := range p.Route.Spec.Rules {
 		backends := p.Route.Spec.Rules[i].BackendRefs
-		if len(backends) == 0 || slices.ContainsFunc(backends, func(b mesh.BackendRef) bool { return b.Weight == nil || *b.Weight != 0 }) {
+		if len(backends) == 0 || slices.ContainsFunc(backends, func(b mesh.BackendRef) bool { return b.Share() != 0 }) {
 			continue
 		}
 		if reads.OnlyOne && len(backends) == 1 && !onSeveralPorts(p) {

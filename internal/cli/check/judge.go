@@ -96,7 +96,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		judged.Verdict = report.Deny
 	}
 	if r.refused() {
-		verdict.Findings = slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return ofNoName(f) || r.withoutMatches(&f) || r.misread(&f) })
+		verdict.Findings = slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return ofNoName(f) || r.misread(&f) })
 		verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
 	}
 	names, err := j.ofNames(r)
@@ -135,14 +135,12 @@ func ofNoName(f validate.Finding) bool {
 	return f.Reference.Service.Kind != "" && f.Reference.Service.Name == ""
 }
 
-// misread reports whether the finding compares a match of which a part is refused, and so was not read as it is meant.
+// misread reports whether the finding compares matches that were not read as they are meant: a part of one is refused, or those of a rule are misspelled,
+// so that it has others.
 func (r *route) misread(f *validate.Finding) bool {
-	return strings.Contains(f.Field, ".matches[") && slices.ContainsFunc(r.refusals, func(refused refusal) bool { return strings.HasPrefix(refused.Field, f.Field+".") })
-}
-
-// withoutMatches reports whether the finding is about matches of a route with a rule whose matches are misspelled: it has others than are meant.
-func (r *route) withoutMatches(f *validate.Finding) bool {
-	return f.Rule == validate.RuleMatchUnreachable && slices.ContainsFunc(r.refusals, func(refused refusal) bool { return refused.Meant == "matches" })
+	return slices.ContainsFunc(r.refusals, func(refused refusal) bool {
+		return strings.Contains(f.Field, ".matches[") && strings.HasPrefix(refused.Field, f.Field+".") || f.Rule == validate.RuleMatchUnreachable && refused.Meant == "matches"
+	})
 }
 
 func (j *judge) request(r *route) *validate.Request {

@@ -31,7 +31,7 @@ type Options struct {
 	Charts []source.Chart
 	// isBase: it is what --base names.
 	isBase bool
-	// values say of a version before with which values files its charts are not rendered as they are now.
+	// values say which values files of its charts a version before does not have.
 	values []report.Notice
 	// Base are files and folders with what is in the cluster already. They are not
 	// judged. A route that is there too is judged as an update of that. What has a

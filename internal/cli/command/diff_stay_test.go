@@ -61,6 +61,7 @@ func TestDiffNotesDenied(t *testing.T) {
 		note  = "HTTPRoute shop/parcel is denied: in mode enforce, what is stored stays as it was until that is corrected"
 	)
 	ungranted := strings.Replace(services, "gammaguard.dev/grant: producer", "", 1)
+	section := strings.Replace(route, "api, port: 80}], rules", "api, sectionName: http}], rules", 1) // which gets its port by a mutation
 	off := strings.Replace(route, "api, port: 80}], rules", "api, port: 81}], rules", 1)
 	for _, test := range []struct {
 		name, before, after string
@@ -70,6 +71,7 @@ func TestDiffNotesDenied(t *testing.T) {
 		{"new", services, services + off, false},
 		{"edited, and admitted", services + route, services + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
 		{"its Service is gone", services + route, strings.Replace(services, "name: api", "name: other", 1) + route, false},
+		{"the name of its Service's port is another", services + section, strings.Replace(services, "name: http", "name: web", 1) + section, false},
 		{"denied before", services + off, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
 		{"ungranted before, and edited", ungranted + route, ungranted + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), true},
 		{"ungranted before, and as it was", ungranted + route, ungranted + route, false},

@@ -211,6 +211,25 @@ func TestDrops(t *testing.T) {
 	}
 }
 
+// TestMirrors: a mirror of a part of the requests has it, and a share of a weight is as in a trace.
+func TestMirrors(t *testing.T) {
+	ten, none, three := int32(10), int32(0), int32(3)
+	mirror := func(name string, percent *int32, fraction *mesh.Fraction) mesh.Filter {
+		return mesh.Filter{Type: mesh.RequestMirrorFilter, RequestMirror: &mesh.RequestMirror{BackendRef: mesh.BackendRef{Name: name, Port: 80}, Percent: percent, Fraction: fraction}}
+	}
+	route := &mesh.Route{Kind: mesh.HTTPRoute, Metadata: mesh.Metadata{Namespace: "shop"}, Spec: mesh.RouteSpec{Rules: []mesh.RouteRule{{
+		Filters: []mesh.Filter{
+			mirror("all", nil, nil), mirror("some", &ten, nil), mirror("third", nil, &mesh.Fraction{Numerator: 1, Denominator: &three}),
+			mirror("rejected", nil, &mesh.Fraction{Numerator: 1, Denominator: &none}),
+		},
+		BackendRefs: []mesh.BackendRef{{Name: "cart", Port: 80}, {Name: "new", Port: 80, Weight: &three}},
+	}}}}
+	const want = "any → shop/all:80 mirror, shop/some:80 mirror 10 %, shop/third:80 mirror 33.33 %, shop/rejected:80 mirror 1 %, shop/cart:80 25 %, shop/new:80 75 %"
+	if got := rulesOf(route, nil)[0].text(); got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+}
+
 // TestBetter: requests that take a line by a Service are drawn before those that take it by a Gateway, and these before none.
 func TestBetter(t *testing.T) {
 	for _, state := range validate.States() {

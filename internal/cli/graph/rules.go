@@ -141,13 +141,10 @@ func answered(r *mesh.RouteRule) []target {
 
 // weight is the part of the requests that a backendRef gets, of the sum of all.
 func weight(b *mesh.Backend) int64 {
-	switch {
-	case b.Mirror():
+	if b.Mirror() {
 		return 0
-	case b.Ref.Weight == nil:
-		return 1
 	}
-	return int64(*b.Ref.Weight)
+	return int64(b.Ref.Share())
 }
 
 // matchText reads "POST /v2* tenant=gold ?color~b.*", or "any".

@@ -104,10 +104,7 @@ func (w *Owned) Weights(route *mesh.Route) (weights []Weight) {
 			if ref.Name != w.Stable && ref.Name != w.Canary {
 				continue
 			}
-			of := Weight{Rule: i, Canary: ref.Name == w.Canary, Weight: 1}
-			if ref.Weight != nil {
-				of.Weight = *ref.Weight
-			}
+			of := Weight{Rule: i, Canary: ref.Name == w.Canary, Weight: ref.Share()}
 			stable, canary, weights = stable || !of.Canary, canary || of.Canary, append(weights, of)
 		}
 	}
