@@ -13,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
@@ -92,6 +93,27 @@ func (d *setsDiff) noteMoved() (sources map[*sets.Set]bool) {
 		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
 	}
 	return sources
+}
+
+// noteLost notes what the sets no longer have, where they are not all of the repository: rows read as if it were removed.
+func (d *setsDiff) noteLost(before *Found) {
+	if root := before.Options.Root; root == "" || before.Path == root {
+		return
+	}
+	var names []string
+	for _, read := range d.lost {
+		if d.elsewhere(read).Err != nil && (read.Kind == mesh.ReadService || read.Kind == mesh.ReadNamespace) {
+			names = append(names, read.String())
+		}
+	}
+	for key := range d.left {
+		if d.arrived[key] == nil {
+			names = append(names, key.String())
+		}
+	}
+	if len(names) > 0 {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("no longer below PATH: %s. What moved elsewhere in the repository is not removed: to see that, compare from its root, without a PATH", firstOf(distinct(names))))
+	}
 }
 
 // noteWithout notes the charts that are still there, but not with a values file of theirs, whose rows read as if the chart were gone; but not those

@@ -79,6 +79,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	if err := d.noteUnread(ctx, before, after, at); err != nil {
 		return nil, err
 	}
+	d.noteLost(before)
 	if err := d.noteWithout(before, after, d.noteMoved()); err != nil {
 		return nil, err
 	}
@@ -173,8 +174,10 @@ type setsDiff struct {
 	shares map[string]map[string]*share
 	// edited are the sets that have a Service that is another one now, or gone.
 	edited map[mesh.ServiceKey][]string
-	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
+	// moved are what sets have now and did not have before, and lost the Services and Namespaces that some have no longer; later are the
+	// comparisons that ask for what moved.
 	moved    map[mesh.Read]mesh.Answer
+	lost     []mesh.Read
 	later    []func() error
 	compared int
 	// former is what was context before, and is none now.
@@ -252,7 +255,8 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		d.add(diff, name, after)
 		return nil
 	}
-	if loads[1].world.lost(loads[0].world) { // once it is known what other sets have now
+	if lost := slices.Collect(loads[1].world.lost(loads[0].world)); len(lost) > 0 { // once it is known what other sets have now
+		d.lost = append(d.lost, lost...)
 		d.later = append(d.later, compare)
 		return nil
 	}

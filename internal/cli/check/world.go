@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -65,20 +66,21 @@ func (w *world) before() mesh.Reader {
 	})
 }
 
-// lost reports whether the world does not know something that the one before it had.
-func (w *world) lost(before *world) bool {
-	has := []*manifest.Set{before.files}
-	if before.context != nil {
-		has = append(has, before.context.objects)
-	}
-	for _, set := range has {
-		for read := range set.Has() {
-			if errors.Is(w.Do(read).Err, mesh.ErrUnknown) {
-				return true
+// lost yields what the world does not know and the one before it had.
+func (w *world) lost(before *world) iter.Seq[mesh.Read] {
+	return func(yield func(mesh.Read) bool) {
+		has := []*manifest.Set{before.files}
+		if before.context != nil {
+			has = append(has, before.context.objects)
+		}
+		for _, set := range has {
+			for read := range set.Has() {
+				if errors.Is(w.Do(read).Err, mesh.ErrUnknown) && !yield(read) {
+					return
+				}
 			}
 		}
 	}
-	return false
 }
 
 // ask asks the input, then its context, then what was there before, then the cluster. What the context has and the cluster

@@ -47,13 +47,25 @@ func TestDiffJudgesRemoved(t *testing.T) {
 			gone("shop/cart-v2.yaml")()
 			put(t, "other/v2.yaml", strings.ReplaceAll(service, "NAME", "cart-v2"))
 		}, "no change", "new findings"},
+		{"a backend moves out of PATH", func() {
+			gone("shop/cart-v2.yaml")()
+			put(t, "other/v2.yaml", strings.ReplaceAll(service, "NAME", "cart-v2"))
+		}, "no longer below PATH: Service shop/cart-v2. ", "unknown"},
+		{"a route moves out of PATH", func() {
+			gone("shop/route.yaml")()
+			put(t, "bare/any.yaml", route)
+		}, "no longer below PATH: HTTPRoute shop/cart. ", "unknown"},
 		{"the context is no longer named", func() { put(t, ".gammaguard.yaml", strings.Replace(project, "context: [shared]\n", "", 1)) }, "no change", "new findings"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			start()
 			test.change()
-			got := run(t, "", "diff", "--base-ref", "HEAD")
-			if !strings.Contains(got.stdout, test.want) || strings.Contains(got.stdout, test.lack) || got.stderr != "" {
+			args := []string{"diff", "--base-ref", "HEAD"}
+			if strings.HasSuffix(test.name, " out of PATH") {
+				args = append(args, "shop")
+			}
+			got := run(t, "", args...)
+			if !strings.Contains(got.stdout, test.want) || strings.Contains(got.stdout, "below PATH") != (len(args) > 3) || strings.Contains(got.stdout, test.lack) || got.stderr != "" {
 				t.Errorf("want %q, and no %q:\n%s%s", test.want, test.lack, got.stdout, got.stderr)
 			}
 		})
