@@ -25,6 +25,8 @@ type Difference struct {
 	Unchanged int `json:"unchanged"`
 	// NotCompared counts the sets of manifests that are not compared, where several are.
 	NotCompared int `json:"notCompared,omitempty"`
+	// Dependencies are those of charts that one of the versions lacks, so that what they make is not compared.
+	Dependencies []string `json:"dependencies,omitempty"`
 	// LeftOut are the routes that the API server rejects, or may reject, in a version, so that what they say there is not compared.
 	LeftOut []string `json:"leftOut,omitempty"`
 	// Failures name those of them that the change breaks, and say why.

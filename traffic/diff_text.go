@@ -191,6 +191,9 @@ func (d *Difference) summary() string {
 	if d.NotCompared > 0 {
 		left = "; " + count(d.NotCompared, "set", "sets") + " not compared"
 	}
+	if n := len(d.Dependencies); n > 0 {
+		left += "; " + count(n, "dependency of a chart", "dependencies of charts") + " not compared"
+	}
 	if n := len(d.LeftOut); n > 0 {
 		left += "; " + count(n, "route", "routes") + " left out"
 	}

@@ -49,6 +49,7 @@ func (r *Chart) render() (map[string]Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
+	chart.SetDependencies(slices.DeleteFunc(chart.Dependencies(), func(of *chartv2.Chart) bool { return slices.Contains(r.Without, of.Name()) })...)
 	all := map[string]any{}
 	for _, file := range r.Values {
 		more, err := common.ReadValues(file.Data)

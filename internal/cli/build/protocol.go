@@ -75,6 +75,8 @@ type Chart struct {
 	Namespace     string
 	// APIVersions are those that templates can ask for, beside Kubernetes' own.
 	APIVersions []string
+	// Without are the dependencies that are left out.
+	Without []string
 }
 
 // File is a file of a chart.

@@ -69,6 +69,13 @@ func denied(findings *report.CheckReport, edited map[string]bool) (notes []strin
 	return notes
 }
 
+// newSlips returns what check notes of the version after, and not of the one before.
+func newSlips(before, after []report.Notice) []report.Notice {
+	return slices.DeleteFunc(slices.Clone(after), func(n report.Notice) bool {
+		return slices.ContainsFunc(before, func(old report.Notice) bool { return old.Message == n.Message }) // files may be others
+	})
+}
+
 // maxShown is how many names a note has.
 const maxShown = 8
 

@@ -203,32 +203,30 @@ func nameOf(set *sets.Set) string {
 
 // compare compares two versions of a set, of which one may be nil. The error says why nothing more can be compared.
 func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
-	var loads [2]*loaded
 	var routes [2]map[manifest.Key]bool
-	var failed [2]error
-	name := ""
+	name := nameOf(cmp.Or(after, before))
 	d.compared++
-	for i, set := range []*sets.Set{before, after} {
-		if set != nil {
-			name = nameOf(set)
-		}
-		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
-			return loadWhole(ctx, options, input, loads[0])
+	loads, failed := loadBoth(func(version int, leftOut []string, earlier *loaded) (*loaded, error) {
+		return d.load(version, [2]*sets.Set{before, after}[version], func(options *Options, input *source.Input) (*loaded, error) {
+			return loadWhole(ctx, options.leavingOut(leftOut), input, earlier)
 		})
-		if err != nil && i == 0 {
-			err = ofBase(err)
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if failed[0] != nil {
+		failed[0] = ofBase(failed[0])
+	}
+	whole := len(loads[0].lacking())+len(loads[1].lacking()) == 0
+	for i, set := range []*sets.Set{before, after} {
+		if set != nil && (failed[i] != nil || !whole) {
+			set.Excuse(d.sides[i].disk.Within(set.Within))
 		}
-		if failed[i] = err; err != nil {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if set != nil {
-				set.Excuse(d.sides[i].disk.Within(set.Within))
-			}
+		if failed[i] != nil {
 			continue
 		}
-		loads[i], routes[i] = l, map[manifest.Key]bool{}
-		for _, r := range l.routes {
+		routes[i] = map[manifest.Key]bool{}
+		for _, r := range loads[i].routes {
 			routes[i][r.Key] = true
 		}
 	}
@@ -317,6 +315,7 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	d.out.Unchanged += diff.Unchanged
 	d.out.BaseLacks = d.out.BaseLacks || diff.BaseLacks
 	d.out.NotCompared += diff.NotCompared
+	d.out.Dependencies = distinct(append(d.out.Dependencies, diff.Dependencies...))
 	for i, texts := range [][]string{diff.LeftOut, diff.Notes} {
 		for _, text := range texts {
 			if in := d.said[i][text]; !slices.Contains(in, name) {

@@ -121,13 +121,10 @@ func (l *loaded) rejected() (names []string) {
 	return names
 }
 
-// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that. Of what
+// leftOut says which routes have no effect because the API server refuses them, and what bears on that. Of what
 // the version after, which may be nil, corrects or lacks, it says that it was so before.
 func (l *loaded) leftOut(after *loaded) []string {
 	var notes []string
-	for _, s := range l.skipped {
-		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
-	}
 	for _, n := range l.notices {
 		notes = append(notes, n.Path+": "+n.Message)
 	}

@@ -145,8 +145,9 @@ func (l *loader) build(ctx context.Context, input *source.Input, options *Option
 		}
 		files = append(files, made...)
 	}
-	for i := range options.Charts {
-		made, left, err := input.Render(ctx, &options.Charts[i], l.defined.apiVersions())
+	for _, chart := range options.Charts {
+		chart.Without = l.options.without
+		made, left, err := input.Render(ctx, &chart, l.defined.apiVersions())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -29,6 +29,8 @@ type Options struct {
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.
 	Charts []source.Chart
+	// without are the dependencies of charts that are left out.
+	without []string
 	// isBase: it is what --base names.
 	isBase bool
 	// values say which values files of its charts a version before does not have.

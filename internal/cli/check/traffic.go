@@ -86,7 +86,12 @@ func (t *Traffic) Configured() *traffic.Table {
 func (t *Traffic) Reader() mesh.Reader { return t.world }
 
 // Notes say what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
-func (t *Traffic) Notes() []string { return append(t.leftOut(nil), t.Unbuilt()...) }
+func (t *Traffic) Notes() (notes []string) {
+	for _, s := range t.skipped {
+		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
+	}
+	return slices.Concat(notes, t.leftOut(nil), t.Unbuilt())
+}
 
 // Unbuilt says which kustomizations and charts were read as plain files.
 func (t *Traffic) Unbuilt() (notes []string) {
@@ -125,8 +130,10 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		}
 		checkout = len(source.ToBuild(before.Files)) > 0 && len(source.ToBuild(after.Files)) == 0
 	}
-	was, failed := loadAlone(ctx, before, nil)
-	now, err := loadAlone(ctx, after, was)
+	loads, errs := loadBoth(func(version int, leftOut []string, earlier *loaded) (*loaded, error) {
+		return loadAlone(ctx, [2]*Options{before, after}[version].leavingOut(leftOut), earlier)
+	})
+	was, now, failed, err := loads[0], loads[1], errs[0], errs[1]
 	switch {
 	case err != nil: // which the user can correct, whatever the base is
 		return brokenInput(err)
@@ -201,13 +208,6 @@ func differenceOf(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, e
 	return diff, err
 }
 
-// newSlips returns what check notes of the version after, and not of the one before.
-func newSlips(before, after []report.Notice) []report.Notice {
-	return slices.DeleteFunc(slices.Clone(after), func(n report.Notice) bool {
-		return slices.ContainsFunc(before, func(old report.Notice) bool { return old.Message == n.Message }) // files may be others
-	})
-}
-
 // difference compares two versions that were read, and judges them. Elsewhere, which may be nil, is what else is deployed, for what the
 // version after lacks.
 func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
@@ -231,6 +231,8 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	for _, n := range slices.Concat(unbuilt, newSlips(before.slips, after.slips)) {
 		notes = append(notes, n.String())
 	}
+	lacking, lacks := dependencies(before, after)
+	notes = append(notes, lacks...)
 	for _, list := range []*[]string{&notes, &rejected} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
@@ -242,17 +244,13 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	for _, u := range after.unbuilt { // as plain files, patches may replace what they patch
 		difference.NotCompared += len(u.Kustomizations) + len(u.Components) + len(u.Charts)
 	}
+	difference.Dependencies = lacking
 	findings := reports[1].Since(reports[0], edited)
 	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited), after.reweighted(before)), rejected
 	return &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings,
-		BaseLacks: before.lacksDependency() && !after.lacksDependency(),
+		BaseLacks: len(without(before.lacking(), after.lacking())) > 0,
 	}, nil
-}
-
-// lacksDependency reports whether a chart of the input lacks a dependency, and so objects.
-func (l *loaded) lacksDependency() bool {
-	return slices.ContainsFunc(l.skipped, func(s report.Skipped) bool { return s.Lacks })
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what

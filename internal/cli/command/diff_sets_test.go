@@ -211,28 +211,58 @@ func TestDiffNotesDependencies(t *testing.T) {
 	put(t, "shop/templates/cart.yaml", "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n---\n"+
 		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{group: '', kind: Service, name: cart, port: 80}]}}\n")
 	commit(t)
-	const lacks = "shop: dependency common is not in its directory charts, so the input lacks its objects; run helm dependency build\n"
+	const lacks = "shop: dependency common is not in its directory charts, so "
 	for vendored, want := range []bool{true, false} {
 		if vendored > 0 {
 			put(t, "shop/charts/common/Chart.yaml", "{apiVersion: v2, name: common, version: 1.0.0}\n")
+			put(t, "shop/charts/common/templates/pay.yaml", strings.ReplaceAll(contents(t, "shop/templates/cart.yaml"), "cart", "pay"))
 		}
 		for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop", "trace cart:80 --helm shop"} {
 			got := run(t, "", strings.Fields(args)...).stdout
-			if strings.Contains(got, "note: not checked: "+lacks) != want || strings.Contains(got, "note: not checked: HEAD:"+lacks) != strings.HasPrefix(args, "diff") {
+			diff, note := strings.HasPrefix(args, "diff"), "note: "
+			if !diff {
+				note += "not checked: "
+			}
+			if strings.Contains(got, note+lacks) != want || strings.Contains(got, note+"HEAD:"+lacks) != (diff && !want) || diff && !strings.Contains(got, "no change in what was compared; 1 request class unchanged; 1 dependency of a chart not compared") {
 				t.Errorf("%s: %s", args, got)
 			}
-			if ignored := vendored > 0 && strings.HasPrefix(args, "diff"); strings.Contains(got, "note: HEAD has nothing that git ignores, such as dependencies of charts; ") != ignored {
+			if ignored := vendored > 0 && diff; strings.Contains(got, "note: HEAD has nothing that git ignores, such as dependencies of charts; ") != ignored {
 				t.Errorf("what git ignores: %s: %s", args, got)
 			}
 		}
 	}
+	// Only the base has it: nothing is gone.
+	commit(t)
+	if err := os.RemoveAll("shop/charts"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || strings.Count(got.stdout, lacks) != 1 || strings.Contains(got.stdout, "HEAD:"+lacks) || strings.Contains(got.stdout, "git ignores") || strings.Contains(got.stdout, "pay") {
+			t.Errorf("only the base has it: %s: %+v", args, got)
+		}
+	}
+	if err := os.Rename("shop/templates/cart.yaml", "cart.yaml"); err != nil { // a change of the rest is seen
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "--helm", "shop"); got.code != ExitFindings || !strings.Contains(got.stdout, "Service default/cart") {
+		t.Errorf("the chart's own: %+v", got)
+	}
+	if err := os.Rename("cart.yaml", "shop/templates/cart.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	commit(t)
+	put(t, "shop/charts/common/Chart.yaml", "{apiVersion: v2, name: common, version: 1.0.0}\n")
 	put(t, "shop/templates/labels.yaml", "{{ include `common.labels` . }}\n") // now the chart cannot be rendered without it
 	put(t, "shop/charts/common/templates/_labels.tpl", "{{ define `common.labels` }}{{ end }}")
 	put(t, ".gitignore", "charts/")
-	commit(t)
-	for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop"} {
-		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, "note: HEAD has nothing that git ignores") || strings.Contains(got.stdout, "no change; ") {
-			t.Errorf("%s: %+v", args, got)
+	for i, base := range []string{"that can", "that cannot, either"} {
+		if i > 0 {
+			commit(t)
+		}
+		for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop"} {
+			if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, "note: HEAD has nothing that git ignores") || !strings.Contains(got.stdout, " not compared: the base cannot be read: ") || strings.Contains(got.stdout, "no change; ") {
+				t.Errorf("a base %s: %s: %+v", base, args, got)
+			}
 		}
 	}
 }

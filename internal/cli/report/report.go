@@ -167,8 +167,8 @@ type Skipped struct {
 	At Place `json:"-"`
 	// Named is set for such a set that somebody named, so that it must be built.
 	Named bool `json:"-"`
-	// Lacks is set for objects of a dependency that a chart lacks.
-	Lacks bool `json:"-"`
+	// Lacks is the dependency that a chart lacks; empty unless it is why.
+	Lacks string `json:"-"`
 }
 
 // Notice is what bears on what was checked, and is neither a finding nor left aside.

@@ -28,6 +28,8 @@ type Chart struct {
 	Path string
 	// Values are files that override the chart's values, and each the ones before it.
 	Values []string
+	// Without are the dependencies that are left out.
+	Without []string
 }
 
 // ChartFile is the file that makes a folder a chart.
@@ -74,7 +76,7 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 		}
 		lacks := failed != nil && len(failed.Missing) > 0
 		if lacks {
-			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
+			err = fmt.Errorf("%w: %w", Lacking(failed.Missing), err)
 			why = err.Error()
 		}
 		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: why, Broken: broken, Values: values, Lacks: lacks, At: at}
@@ -156,7 +158,7 @@ func (in *Input) cause(chart *Chart, text string) (at report.Place) {
 }
 
 func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, _ error) {
-	r := &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions}
+	r := &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions, Without: chart.Without}
 	var err error
 	if r.Files, err = in.chartFiles(chart.Path); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errNotLoaded, err)
@@ -198,7 +200,7 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	for _, name := range missing {
 		skipped = append(skipped, report.Skipped{
 			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts, so the input lacks its objects; run helm dependency build",
-			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1}, Lacks: true,
+			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1}, Lacks: name,
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {

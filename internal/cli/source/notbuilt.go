@@ -33,6 +33,12 @@ type NotBuilt struct {
 	At report.Place
 }
 
+// Lacking is why a chart is not rendered without the dependencies, which it lacks.
+func Lacking(dependencies []string) *NotBuilt {
+	why := fmt.Sprintf("dependency %s is not in its directory charts; run helm dependency build", strings.Join(dependencies, ", "))
+	return &NotBuilt{error: errors.New(why), Why: why, Lacks: true}
+}
+
 // Error says why on one line: the errors of Helm and kustomize have many.
 func (n *NotBuilt) Error() string { return strings.Join(strings.Fields(n.error.Error()), " ") }
 
