@@ -21,8 +21,10 @@ type Trace struct {
 	// RouteKind is the kind of route that holds the port; empty where none does.
 	RouteKind mesh.RouteKind `json:"routeKind,omitempty"`
 	// Chosen is the match that decides; nil where none does.
-	Chosen  *Place  `json:"chosen,omitempty"`
-	Outcome Outcome `json:"outcome"`
+	Chosen *Place `json:"chosen,omitempty"`
+	// Deciding are the routes without which the outcome may be another one: that of the match, or where none decides, those that hold the port.
+	Deciding []string `json:"-"`
+	Outcome  Outcome  `json:"outcome"`
 	// Notes say what the outcome depends on, and caveats.
 	Notes []string `json:"notes,omitempty"`
 	// GatewayRoutes are the routes on Gateways that send the request, if a Gateway does.
@@ -64,8 +66,14 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	}
 	chosen := pr.decide(&request)
 	trace := &Trace{Request: request, Scope: t.scopeText(pr, request.From), RouteKind: pr.kind}
-	if chosen != nil {
+	switch {
+	case chosen != nil:
 		trace.Chosen = chosen.place()
+		trace.Deciding = []string{trace.Chosen.Route}
+	case pr.owner != nil:
+		for _, r := range pr.owner.Routes {
+			trace.Deciding = append(trace.Deciding, r.String())
+		}
 	}
 	var known caveats
 	if trace.Outcome, known, err = t.outcomeOf(pr, chosen); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -292,6 +293,11 @@ func yamlError(origin Origin, text string, err error) error {
 	if at := conflictMarker.FindStringIndex(text); at != nil {
 		origin.Line += strings.Count(text[:at[0]], "\n")
 		return &Error{origin, errors.New(broken + "a conflict marker of git; resolve the conflict")}
+	}
+	if !utf8.ValidString(text) {
+		at := strings.IndexRune(text, utf8.RuneError) // of a byte that is not UTF-8, too
+		origin.Line += strings.Count(text[:at], "\n")
+		return &Error{origin, errors.New(broken + "a character that is not in UTF-8; save the file as UTF-8")}
 	}
 	message := err.Error()
 	if m := yamlLine.FindStringSubmatch(message); m != nil {

@@ -256,6 +256,7 @@ func TestBroken(t *testing.T) {
 		{"a.yaml", "a: b\n---\nkind: Service\n<<<<<<< HEAD\nx: y\n=======\nx: z\n>>>>>>> main\n", "a.yaml:4: broken YAML: a conflict marker of git; resolve the conflict"},
 		{"a.yaml", "a: b\n---\nkind: Service\nmetadata:\n\tname: a\n", "a.yaml:5: broken YAML: found a tab character that violates indentation"},
 		{"a.yaml", "kind: Service\nname: @a\n", "a.yaml:2: broken YAML: found character that cannot start any token"},
+		{"a.yaml", "a: b\n---\nkind: Service\nname: a # \xe4\n", "a.yaml:4: broken YAML: a character that is not in UTF-8; save the file as UTF-8"},
 		{"a.yaml", "<<<<<<< HEAD\r\na: b\r\n", "a.yaml:1: broken YAML: a conflict marker of git; resolve the conflict"},
 	} {
 		if _, errs := manifest.Read(c.file, []byte(c.text), "default"); len(errs) != 1 || errs[0].Error() != c.want {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func consumerRefused() *validate.Rule {
 	}
 }
 
-func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) validate.Finding {
+func describeConsumerRefused(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	refusal := parent.Refusal
 	owner, admin := parent.Key.String(), "its owner"
 	service := mesh.ObjectKey{Kind: parent.Key.Kind, Namespace: parent.Key.Namespace, Name: parent.Key.Name}
@@ -37,7 +38,7 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 	}
 	annotated := service
 	if refusal.By == mesh.RefusedByNamespace {
-		owner, admin = "namespace "+parent.Key.Namespace, "a mesh admin"
+		owner, admin = "namespace "+parent.Key.Namespace, cmp.Or(policy.Grants.Contact, "a mesh admin")
 		annotated = mesh.ObjectKey{Kind: mesh.NamespaceKind, Name: parent.Key.Namespace}
 	}
 	problem, overwrite := owner+" refuses consumer routes", " --overwrite"

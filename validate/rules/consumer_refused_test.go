@@ -104,6 +104,13 @@ func TestConsumerRefused(t *testing.T) {
 			},
 		},
 		{
+			name: "by the namespace, with a contact", namespace: "faces", spec: on(service("anything, namespace: picky")), policy: &validate.Policy{Grants: mesh.GrantPolicy{Contact: "#mesh"}},
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts only routes of namespaces matching "tenant=gold"` +
+					`; ask #mesh to select namespace faces in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
 			name: "by annotations that are not valid", namespace: "faces", spec: on(service("garbled, namespace: shop"), serviceImport("garbled, namespace: shop")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": Service shop/garbled accepts no consumer routes: its annotation gammaguard.dev/consumer-routes-from is not ` +

@@ -36,6 +36,9 @@ func checkRouteOverlap(p *validate.Pass, parent *validate.Parent) {
 	}
 	var places map[mesh.MatchKey]mesh.PlacedMatch // those not yet reported; nil until needed
 	for at, owner := range p.Owned(parent) {
+		if slices.ContainsFunc(owner.Split, own.Same) {
+			continue // the route gets no requests there, which route-conflict says
+		}
 		for _, older := range owner.Of(own.Kind) {
 			if older.CompareAge(own) >= 0 {
 				break // sorted, the oldest first

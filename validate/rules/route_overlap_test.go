@@ -42,6 +42,10 @@ func TestRouteOverlap(t *testing.T) {
 			},
 		},
 		{
+			name: "an older route that the mesh does not merge it with", spec: on(service("cart")) + getOnly, policy: meshed(mesh.Istio), created: time.Unix(2, 0),
+			routes: strings.Replace(routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly), "name: old", "name: old, creationTimestamp: '1970-01-01T00:00:01Z'", 1),
+		},
+		{
 			name: "another route takes every request first", spec: on(service("cart")) + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}, {path: {value: /b}}`), policy: meshed(mesh.Istio), created: time.Unix(1, 0),
 			routes: routeText(mesh.HTTPRoute, "shop", "new", on(service("cart"))+catchAll),
 			want: []string{

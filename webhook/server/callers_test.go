@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
@@ -98,8 +100,14 @@ func TestClientCA(t *testing.T) {
 	}
 	start := time.Now()
 	write(append(append([]byte{}, apiserver.CA...), other.CA...), start)
+	var logged atomic.Int32
 	address, roots := serve(t, func(o *Options) {
 		o.ClientCAFile, o.ClientAllowedNames = file, []string{"apiserver.example"}
+		o.Log = funcr.New(func(_, line string) {
+			if strings.Contains(line, "Failed to read the client CA again") && strings.Contains(line, "has no certificate") {
+				logged.Add(1)
+			}
+		}, funcr.Options{})
 	})
 	background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, apiserver)) })
 	refuses := func(when string, client *certs.Bundle) {
@@ -112,8 +120,13 @@ func TestClientCA(t *testing.T) {
 	refuses("another name", other)
 	refuses("the name, by another CA", stranger)
 	write([]byte("nonsense"), start.Add(time.Second))
-	if err := call(t.Context(), address, roots, apiserver); err != nil {
-		t.Errorf("while the file cannot be read: %v", err)
+	for range 2 {
+		if err := call(t.Context(), address, roots, apiserver); err != nil {
+			t.Errorf("while the file cannot be read: %v", err)
+		}
+	}
+	if n := logged.Load(); n != 1 {
+		t.Errorf("%d lines say that the file cannot be read, want one for two connections", n)
 	}
 	write(stranger.CA, start.Add(2*time.Second))
 	if err := call(t.Context(), address, roots, stranger); err != nil {

@@ -25,6 +25,7 @@ type clients struct {
 	mu     sync.Mutex
 	cas    *x509.CertPool
 	loaded time.Time // the file's modification time, when it was read last
+	failed string    // why it could not be read last; empty if it could
 }
 
 // configure demands a certificate in each handshake.
@@ -53,9 +54,14 @@ func (c *clients) current() *x509.CertPool {
 		c.loaded = info.ModTime() // it is tried again when it changes
 		err = c.read()
 	}
+	failed := ""
 	if err != nil {
-		c.log.V(1).Info("Failed to read the client CA; the last valid one stays in use", "reason", err.Error())
+		failed = err.Error()
 	}
+	if failed != "" && failed != c.failed { // else each connection would write it
+		c.log.Error(err, "Failed to read the client CA again; the last valid one stays in use")
+	}
+	c.failed = failed
 	return c.cas
 }
 

@@ -87,7 +87,9 @@ func (d *setsDiff) failedBy(name, why string, fails bool) {
 	if i < 0 {
 		i, d.failed = len(d.failed), append(d.failed, failure{why: why, fails: fails})
 	}
-	d.failed[i].sets = append(d.failed[i].sets, name)
+	if !slices.Contains(d.failed[i].sets, name) { // else two objects of one template
+		d.failed[i].sets = append(d.failed[i].sets, name)
+	}
 }
 
 // sayFailed adds why sets are not compared, once for all of which the same is said. The error names those that no longer can be.

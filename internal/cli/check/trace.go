@@ -31,7 +31,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	if err != nil {
 		return nil, t.hinted(fromOwn(ctx, options, request, err))
 	}
-	denied, err := t.denied(trace.Chosen)
+	denied, err := t.denied(trace.Deciding)
 	if err != nil {
 		return nil, err
 	}
@@ -39,16 +39,16 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
 }
 
-// denied notes that the route of the input that decides is denied for another reason than what keeps it from the port: the trace shows
-// what it would do.
-func (t *Traffic) denied(chosen *traffic.Place) ([]string, error) {
-	if chosen == nil || len(t.routes) == 0 {
+// denied notes which routes of the input that decide are denied for another reason than what keeps them from the port: the trace shows
+// what they would do.
+func (t *Traffic) denied(deciding []string) (notes []string, _ error) {
+	if len(deciding) == 0 || len(t.routes) == 0 {
 		return nil, nil
 	}
 	j := newJudge(t.loaded)
 	for _, r := range t.routes {
 		name := report.RouteName{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}
-		if name.String() != chosen.Route || len(r.refusals) > 0 { // of a route that is refused, there is a note already
+		if !slices.Contains(deciding, name.String()) || len(r.refusals) > 0 { // of a route that is refused, there is a note already
 			continue
 		}
 		judged, err := j.judged(r)
@@ -56,10 +56,10 @@ func (t *Traffic) denied(chosen *traffic.Place) ([]string, error) {
 			return nil, err
 		}
 		if at := slices.IndexFunc(judged.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }); at >= 0 {
-			return []string{fmt.Sprintf("%s is denied (%s), so it is not applied before that is corrected: run gammaguard check for details", chosen.Route, judged.Findings[at].Rule)}, nil
+			notes = append(notes, fmt.Sprintf("%s is denied (%s), so it is not applied before that is corrected: run gammaguard check for details", name.String(), judged.Findings[at].Rule))
 		}
 	}
-	return nil, nil
+	return notes, nil
 }
 
 // fromOwn adds to the error about a request that is traced in the cluster alone that one from the current namespace can be

@@ -59,8 +59,8 @@ func TestIgnoredFileOfSet(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"prod/kustomization.yaml": "", "prod/*": "", "prod/": "",
 		"chart/Chart.yaml": "ignores 1 file that may hold routes: chart/templates/pay.yaml\n",
-		"base/cart.yaml":   "has no effect on base/cart.yaml: a kustomization or a chart uses it; to ignore that, name its directory\n",
-		"chart/templates/": "has no effect on chart/templates/pay.yaml: a kustomization or a chart uses it; to ignore that, name its directory\n",
+		"base/cart.yaml":   "has no effect on base/cart.yaml: a kustomization or a chart that is not ignored uses it; to ignore that one, name its directory\n",
+		"chart/templates/": "has no effect on chart/templates/pay.yaml: a kustomization or a chart that is not ignored uses it; to ignore that one, name its directory\n",
 	} {
 		put(t, ".gammaguardignore", pattern)
 		got := run(t, "", "check", "--complete=false")

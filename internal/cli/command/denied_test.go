@@ -13,7 +13,7 @@ func TestTraceDenied(t *testing.T) {
 			"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n" +
 			"{apiVersion: v1, kind: Service, metadata: {name: old, namespace: shop}, spec: {type: ExternalName, externalName: cart.example.com}}\n---\n" +
 			"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}], " +
-			"rules: [{backendRefs: [{name: BACKEND, port: 80}]}]}}\n"
+			"rules: [{matches: [{path: {value: /cart}}], backendRefs: [{name: BACKEND, port: 80}]}]}}\n"
 		note = "note: HTTPRoute shop/cart is denied (backend-external-name), so it is not applied before that is corrected: run gammaguard check for details\n"
 	)
 	for _, test := range []struct {
@@ -26,9 +26,11 @@ func TestTraceDenied(t *testing.T) {
 		{"gammaguard.dev/grant: none", "old", false},
 		{"gammaguard.dev/grant: producer, gammaguard.dev/mode: warn", "old", false},
 	} {
-		got := run(t, strings.NewReplacer("LABELS", test.labels, "BACKEND", test.backend).Replace(objects), "trace", "cart:80", "-f", "-")
-		if got.code != ExitClean || strings.Contains(got.stdout, note) != test.noted || !test.noted && strings.Contains(got.stdout, "is denied") {
-			t.Errorf("%+v: %+v", test, got)
+		for _, path := range []string{"/cart", "/other"} { // which no rule matches
+			got := run(t, strings.NewReplacer("LABELS", test.labels, "BACKEND", test.backend).Replace(objects), "trace", "cart:80", "-f", "-", "--path", path)
+			if got.code != ExitClean || strings.Contains(got.stdout, note) != test.noted || !test.noted && strings.Contains(got.stdout, "is denied") {
+				t.Errorf("%+v: %s: %+v", test, path, got)
+			}
 		}
 	}
 }

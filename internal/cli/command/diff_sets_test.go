@@ -105,7 +105,8 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "markdown"); got.code != ExitClean || !strings.Contains(got.stdout, "unchanged; 2 sets not compared**\n") {
 		t.Errorf("remote in both: %+v", got)
 	}
-	for _, fails := range []string{"{{ required `no backend` .Values.none }}", "{{ .Values.none.backend }}"} {
+	const twice = "{{ range list `a` `b` }}\n---\n{apiVersion: v1, kind: Service, metadata: {name: {{ . }}}, spec: {ports: [{port: eighty}]}}\n{{ end }}"
+	for _, fails := range []string{"{{ required `no backend` .Values.none }}", "{{ .Values.none.backend }}", twice} {
 		put(t, "chart/templates/none.yaml", fails)
 		if got := run(t, "", "diff", "--base-ref", "HEAD", "chart"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 2 sets not compared\n") ||
 			strings.Count(got.stderr, "chart chart") != 2 || strings.Count(got.stderr, ": not compared: ") != 1 { //nolint:dupword // of the two sets, each once, and why

@@ -108,7 +108,7 @@ func TestPathOfUsedKustomization(t *testing.T) {
 	if got := run(t, "", "check", "--strict", "parts/idle/canary.yaml"); got.code != ExitUsage || !strings.Contains(got.stdout, "not checked: parts/idle/canary.yaml: holds routes that no set has") {
 		t.Errorf("a file of a component that nothing uses: %+v", got)
 	}
-	if got := run(t, "", "check", "parts"); !strings.Contains(got.stdout, "kustomization prod: 1 route\n") || !strings.Contains(got.stdout, "not checked: parts/idle: a kustomize component that no kustomization uses\n") || strings.Contains(got.stdout, "parts/canary:") {
+	if got := run(t, "", "check", "parts"); !strings.Contains(got.stdout, "kustomization prod: 1 route\n") || !strings.Contains(got.stdout, "not checked: parts/idle: a kustomize component that no checked kustomization uses\n") || strings.Contains(got.stdout, "parts/canary:") {
 		t.Errorf("components: %+v", got)
 	}
 }

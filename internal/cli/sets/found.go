@@ -147,7 +147,7 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 			declared[h.by] = append(declared[h.by], h.path)
 		case h.taken(all, f.disk.Resolved(h.path)):
 			if h.place == leftAside && !slices.ContainsFunc(f.Sets, func(set Set) bool { return slices.Contains(set.Files, h.path) }) {
-				text := "its pattern %q has no effect on %s: a kustomization or a chart uses it; to ignore that, name its directory"
+				text := "its pattern %q has no effect on %s: a kustomization or a chart that is not ignored uses it; to ignore that one, name its directory"
 				notices = append(notices, report.Notice{Path: filepath.ToSlash(h.by.file), Message: fmt.Sprintf(text, h.by.text, filepath.ToSlash(h.path))})
 			}
 		case h.place == leftAside:

@@ -233,7 +233,7 @@ func (u *unmade) kustomization(m *maker) *report.Skipped {
 	case u.taken.Built(u.disk.Resolved(m.file)):
 		return nil
 	case m.component && m.place == inSight: // what it holds is not used, and among the holders
-		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
+		return &report.Skipped{Reason: "a kustomize component that no checked kustomization uses"}
 	}
 	folder := build.Real(m.folder)
 	if !u.may[folder] && m.place == inSight { // else it is one of dependencies
