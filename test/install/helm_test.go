@@ -50,6 +50,7 @@ func TestHelm(t *testing.T) {
 	wantRoutes(t, true)
 	trustBundle(t, c)
 	bundle := fillSecret(t)
+	takeBack(t, helm, release, map[string]any{"image": image})
 
 	upgrade := action.NewUpgrade(helm)
 	upgrade.Namespace, upgrade.WaitStrategy, upgrade.TakeOwnership = system, kube.HookOnlyStrategy, true
@@ -90,6 +91,27 @@ func TestHelm(t *testing.T) {
 	}
 	wantRoutes(t, false)
 	leftovers(t)
+}
+
+// takeBack: an upgrade takes back what the page on emergencies patches only if it forces conflicts.
+func takeBack(t *testing.T, helm *action.Configuration, release *chartv2.Chart, values map[string]any) {
+	t.Helper()
+	policy := func() string {
+		return kubectl(t, "get", "validatingwebhookconfiguration", "gammaguard", "-o", "jsonpath={.webhooks[0].failurePolicy}")
+	}
+	o := newOperator(t)
+	commands := commandsOf(t, o.root, "emergency.md", "## Emergency")
+	at := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "kubectl patch ") })
+	o.must(t, commands[at])
+	upgrade := action.NewUpgrade(helm)
+	upgrade.Namespace, upgrade.WaitStrategy, upgrade.ServerSideApply = system, kube.HookOnlyStrategy, "true"
+	if _, err := upgrade.RunWithContext(t.Context(), "gammaguard", release, values); err == nil || !strings.Contains(err.Error(), "conflict with \"kubectl-patch\"") || policy() != "Ignore" {
+		t.Fatalf("an upgrade that forces no conflict: %v, failurePolicy %s", err, policy())
+	}
+	upgrade.ForceConflicts = true
+	if _, err := upgrade.RunWithContext(t.Context(), "gammaguard", release, values); err != nil || policy() != "Fail" {
+		t.Fatalf("an upgrade that forces conflicts: %v, failurePolicy %s", err, policy())
+	}
 }
 
 // leftovers: the page has one command more after helm uninstall, which deletes all that is left in the namespace.

@@ -108,7 +108,11 @@ func wording(err error) string {
 
 // FindSets is sets.Find, which may read what the options name, too.
 func FindSets(ctx context.Context, options *Options, paths []string, project *sets.Project) (*sets.Found, error) {
-	return sets.Find(ctx, &options.Options, paths, options.named(), project)
+	found, err := sets.Find(ctx, &options.Options, paths, options.named(), project)
+	if err == nil {
+		regain(ctx, options, found, func(set *sets.Set) bool { return len(set.Files) > 0 })
+	}
+	return found, err
 }
 
 // RunSets checks each set by itself, and returns one report of all. A set that cannot be

@@ -57,6 +57,16 @@ func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
 	return nil
 }
 
+// moves notes what a set has and did not have before, or had only as the context said it too.
+func (d *setsDiff) moves(loads [2]*loaded) {
+	before := loads[0].world
+	for read := range loads[1].world.files.Has() {
+		if _, known := d.moved[read]; !known && (before.Do(read).Err != nil || before.context.read(read).Err == nil) {
+			d.moved[read] = loads[1].world.Do(read)
+		}
+	}
+}
+
 // wander notes the routes that only one version of a set has, or of which only that can be read.
 func (d *setsDiff) wander(routes [2]map[manifest.Key]bool, before, after *sets.Set) {
 	for i, others := range [...]map[manifest.Key][]*sets.Set{d.left, d.arrived} {
@@ -106,8 +116,8 @@ func (d *setsDiff) noteLost(before *Found) {
 			names = append(names, read.String())
 		}
 	}
-	for key := range d.left {
-		if d.arrived[key] == nil {
+	for key, left := range d.left {
+		if d.arrived[key] == nil && slices.ContainsFunc(left, func(set *sets.Set) bool { return !d.aside[set] }) { // else it is not compared
 			names = append(names, key.String())
 		}
 	}

@@ -36,7 +36,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.ServiceKey][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, unread: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.ServiceKey][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -57,6 +57,9 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		if err := step(before, after); err != nil {
 			return nil, err
 		}
+	}
+	if err := regainBare(ctx, before, after); err != nil {
+		return nil, err
 	}
 	if len(before.Sets) == 0 {
 		if err := after.None(); err != nil {
@@ -125,7 +128,11 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 		}
 		delete(was, key)
 	}
+	if len(arrived) > 0 {
+		d.readGone(ctx, before, was)
+	}
 	for _, set := range arrived { // by now, it is known what failed, and so which sets only those use in the other version
+		d.leaveUnmade(1, set)
 		if err := d.leave(1, set, before, after.at, nil); err != nil {
 			return err
 		}
@@ -147,6 +154,7 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 			continue
 		}
 		if bare[key] == nil {
+			d.leaveUnmade(0, set)
 			err = d.leave(0, set, after, back, nil)
 		}
 		if err == nil && !d.aside[set] {
@@ -164,8 +172,8 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 type setsDiff struct {
 	sides [2]*side
 	out   *report.Diff
-	// aside are the sets that only one version compares, though both have them, or can read.
-	aside map[*sets.Set]bool
+	// aside are the sets that only one version compares, though both have them, or can read; unread are those that cannot be read.
+	aside, unread map[*sets.Set]bool
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
@@ -219,6 +227,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	whole := len(loads[0].lacking())+len(loads[1].lacking()) == 0
 	for i, set := range []*sets.Set{before, after} {
+		d.unread[set] = failed[i] != nil
 		if set != nil && (failed[i] != nil || !whole) {
 			set.Excuse(d.sides[i].disk.Within(set.Within))
 		}
@@ -277,16 +286,6 @@ func (d *setsDiff) load(version int, set *sets.Set, load func(*Options, *source.
 		return load(side.options.Over(&sets.Set{}), side.disk.Input(nil))
 	}
 	return load(side.options.Over(set), side.disk.Within(set.Within).Input(set.Taken))
-}
-
-// moves notes what a set has and did not have before, or had only as the context said it too.
-func (d *setsDiff) moves(loads [2]*loaded) {
-	before := loads[0].world
-	for read := range loads[1].world.files.Has() {
-		if _, known := d.moved[read]; !known && (before.Do(read).Err != nil || before.context.read(read).Err == nil) {
-			d.moved[read] = loads[1].world.Do(read)
-		}
-	}
 }
 
 // add adds what changes in a set.

@@ -128,7 +128,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
 	why := ""
 	if paired == nil {
-		if why, err = other.leftOut(d.aside, makers(there)...); err != nil {
+		if why, err = d.why(other, makers(there)...); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		if err != nil {
 			return err
 		}
-		why, err := other.leftOut(d.aside, at)
+		why, err := d.why(other, at)
 		switch {
 		case err != nil:
 			return err
@@ -218,10 +218,10 @@ func makers(set *sets.Set) []string {
 	return nil
 }
 
-// leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
-// it compares one, in a set that is not left out, or as context, too.
-func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
-	ignored, users := "", []string(nil)
+// why returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
+// it compares one, in a set that is not left out, or as context, too, unless a set that cannot be read uses it as well: what that would have is not known.
+func (d *setsDiff) why(f *Found, files ...string) (why string, err error) {
+	ignored, users, unread, compared := "", []string(nil), []string(nil), false
 	for i, file := range files {
 		if there, err := holdsFiles(file); err != nil || !there {
 			return "", err
@@ -230,11 +230,14 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 			return "", nil
 		}
 		for j := range f.Sets {
-			if set := &f.Sets[j]; uses(set, file) {
-				if !aside[set] {
-					return "", nil
-				}
+			switch set := &f.Sets[j]; {
+			case !uses(set, file):
+			case d.unread[set]:
+				unread = append(unread, nameOf(set))
+			case d.aside[set]:
 				users = append(users, nameOf(set))
+			default:
+				compared = true
 			}
 		}
 		by := f.IgnoredBy(file)
@@ -242,14 +245,18 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 			ignored = by
 		}
 	}
-	switch users = distinct(users); {
-	case len(files) == 0:
-	case ignored != "":
+	only := "only "
+	if users = distinct(append(users, unread...)); compared {
+		only, users = "", distinct(unread)
+	}
+	switch {
+	case len(files) == 0, compared && len(users) == 0:
+	case ignored != "" && !compared:
 		return ignored + " ignores it", nil
 	case len(users) == 1:
-		return "only " + users[0] + " uses it, which is not compared", nil
+		return only + users[0] + " uses it, which is not compared", nil
 	case len(users) > 1:
-		return "only " + firstOf(users) + " use it, which are not compared", nil
+		return only + firstOf(users) + " use it, which are not compared", nil
 	case f.Project.Names():
 		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
 	}

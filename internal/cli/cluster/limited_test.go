@@ -67,7 +67,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
 		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
 		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot read any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
-		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
+		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow asks for no grant that it does not have; for all namespaces, use -A.\n"},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		// As after kubectl apply: the label that was applied, and that the input lacks, is removed.
 		{"landlord", "check -f - --cluster", "{apiVersion: v1, kind: Namespace, metadata: {name: narrow}}\n---\n" + route, command.ExitFindings, "grant-missing", all},

@@ -89,7 +89,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 			}
 		}
 		list := grants.FindRequests(namespaces, values, configuration.Policy())
-		list.Unseen = live.Unseen()
+		list.Namespace, list.Unseen = at, live.Unseen()
 		switch f.output {
 		case "json", "yaml":
 			err = writeData(out, f.output, list)

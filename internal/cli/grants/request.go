@@ -79,6 +79,8 @@ const RequestKind = "GrantRequestList"
 type RequestList struct {
 	report.TypeMeta
 	Items []Requested `json:"items"`
+	// Namespace is the only one that was looked at; empty for all.
+	Namespace string `json:"-"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }
@@ -128,7 +130,11 @@ func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy
 // Table writes the requests as a table, or to messages that there is none; wide has what each namespace is granted now.
 func (l *RequestList) Table(w, messages io.Writer, wide bool) error {
 	if len(l.Items) == 0 {
-		_, err := printable.Fprintf(messages, "No namespace asks for a grant that it does not have.\n")
+		none := "No namespace asks for a grant that it does not have."
+		if l.Namespace != "" {
+			none = "Namespace " + l.Namespace + " asks for no grant that it does not have; for all namespaces, use -A."
+		}
+		_, err := printable.Fprintf(messages, "%s\n", none)
 		return err
 	}
 	out := printers.GetNewTabWriter(w)

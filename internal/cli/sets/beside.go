@@ -27,7 +27,7 @@ func (d *discovery) beside(folder string) {
 	entries, _ := os.ReadDir(folder) // what can be read; another version may have it
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
-		if entry.IsDir() || !source.IsManifest(path) || d.seen[path] || d.used[absolute(path)] {
+		if entry.IsDir() || !source.IsManifest(path) || d.seen[path] || d.used[absolute(path)] != "" {
 			continue
 		}
 		if where, by := d.ignored(path, false); where != inSight && (where != ignoredByGit || !d.besides[folder]) {

@@ -35,7 +35,7 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 	return &discovery{
 		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, named: map[string]bool{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, held: map[string]bool{}, besides: map[string]bool{}, used: map[string]bool{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, held: map[string]bool{}, besides: map[string]bool{}, used: map[string]string{}, broken: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
@@ -101,8 +101,8 @@ type discovery struct {
 	// the paths that are manifests, and whether .gitignore names one. inChart says which folders are parts of charts.
 	seen, held, besides map[string]bool
 	inChart             map[string]chartPart
-	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
-	used map[string]bool
+	// used are the folders of the kustomizations to build that make objects of files, or patches, by the absolute paths of these.
+	used map[string]string
 	// broken are the folders of kustomizations that cannot be read, and so not what they name, by their absolute paths.
 	broken map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that

@@ -45,10 +45,9 @@ func (d *discovery) sets(paths []string) []Set {
 			continue
 		}
 		switch set := d.plain(path); {
-		case len(set.Files) == 0:
-		case d.folders[path].routes:
+		case len(set.Files) > 0 && d.folders[path].routes:
 			sets = append(sets, set)
-		default:
+		case len(set.Files)+len(set.Lent) > 0:
 			d.Bare = append(d.Bare, set)
 		}
 	}
@@ -138,8 +137,8 @@ func (d *discovery) roots() (roots []*kustomization) {
 			users[base] = append(users[base], k)
 		}
 	}
-	reach := func(folder string) {
-		for left := []string{folder}; len(left) > 0; {
+	reach := func(root *kustomization) {
+		for left := []string{root.at}; len(left) > 0; {
 			k := at[left[0]]
 			if left = left[1:]; k == nil || reached[k.at] {
 				continue
@@ -147,13 +146,15 @@ func (d *discovery) roots() (roots []*kustomization) {
 			reached[k.at] = true
 			left = append(left, k.bases...)
 			for _, file := range k.files {
-				d.used[file] = true
+				if Below(file, k.at) { // kustomize refuses any other
+					d.used[file] = root.folder
+				}
 			}
 		}
 	}
 	add := func(k *kustomization) {
 		roots = append(roots, k)
-		reach(k.at)
+		reach(k)
 	}
 	for i := range d.kustomizations {
 		if k := &d.kustomizations[i]; !k.component && k.isDeployed(users[k.at], at) {
@@ -229,11 +230,13 @@ func (d *discovery) around(root string, paths []string) {
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those
 // beyond what is read of a set.
 func (d *discovery) plain(path string) Set {
-	set := Set{Kind: report.Directory, Path: path}
+	set := Set{Kind: report.Directory, Path: path, Lent: map[string][]string{}}
 	size, at := 0, absolute(path)
 	for _, file := range d.folders[path].files {
+		user := d.used[filepath.Join(at, filepath.Base(file))]
 		switch more := d.folders[path].sizes[file]; {
-		case d.used[filepath.Join(at, filepath.Base(file))]:
+		case user != "":
+			set.Lent[user] = append(set.Lent[user], file)
 		case size+more <= source.MaxInput:
 			size += more
 			set.Files = append(set.Files, file)

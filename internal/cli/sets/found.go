@@ -20,7 +20,8 @@ type Found struct {
 	Sets []Set
 	// Elsewhere are the sets that a project names and that the paths do not choose.
 	Elsewhere []Set
-	// Bare are the directories of manifests without routes, which are no sets: what moves there is still deployed.
+	// Bare are the directories of manifests without routes, and those whose files kustomizations use, which are no sets: what moves there is still
+	// deployed.
 	Bare []Set
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -34,6 +35,10 @@ type Set struct {
 	Aside map[string]bool
 	// Others is set for a chart with its own values that is a set with other values, too.
 	Others bool
+	// Lent are the files of a directory that kustomizations use, by the folder of the one to build. Unmade are those of them that cannot be
+	// built, so that the directory has its files again: what is left of them alone was never meant to be deployed.
+	Lent   map[string][]string
+	Unmade []string
 	// One of the following is what there is to read.
 	Files         []string
 	Kustomization string
@@ -108,6 +113,17 @@ func (f *Found) Regroup(named []Set) {
 		}
 	}
 	f.Sets = kept
+}
+
+// Regain has the set of a directory have the files again that kustomizations use, of which unmade says so.
+func (s *Set) Regain(unmade func(folder string) bool) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Lent)) {
+		if unmade(folder) {
+			s.Files, s.Unmade = slices.Concat(s.Files, s.Lent[folder]), append(s.Unmade, folder)
+			slices.Sort(s.Files)
+		}
+	}
+	s.Lent = nil
 }
 
 // Find returns the sets below the paths, by default the working directory: those of

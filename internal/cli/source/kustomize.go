@@ -285,10 +285,11 @@ func short(like, absolute string) string {
 // SplitKustomizations tells the folders that hold a kustomization, also as their file, from other paths.
 func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	for _, path := range paths {
-		switch folder := filepath.Dir(path); {
-		case build.KustomizationFile(path) != path:
+		clean := filepath.Clean(path)
+		switch folder := filepath.Dir(clean); {
+		case build.KustomizationFile(clean) != clean:
 			kustomizations = append(kustomizations, path)
-		case build.KustomizationFile(folder) == filepath.Clean(path):
+		case folder != clean && build.KustomizationFile(folder) == clean: // else "." without one
 			kustomizations = append(kustomizations, folder)
 		default:
 			others = append(others, path)
