@@ -137,6 +137,30 @@ func TestGrantQueries(t *testing.T) {
 	}
 }
 
+// TestPolicyDenialQuery: who was denied by the policies on grants, which gammaguard never sees.
+func TestPolicyDenialQuery(t *testing.T) {
+	t.Cleanup(func() { removeGrantPolicies(t) })
+	kubectl(t, "apply", "-f", filepath.Join("..", "..", "config", "policy", "route_grants.yaml"))
+	kubectl(t, "create", "namespace", "ungranted") // no controller ends it
+	query := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindStringSubmatch(auditLogPage(t))
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: ungranted, name: mock}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}]}}`
+	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
+		if _, _, err := plane.Kubectl(t.Context(), route, "create", "--dry-run=server", "-f", "-"); err == nil {
+			return "the policy does not hold yet"
+		}
+		return ""
+	})
+	log, err := os.Open(plane.AuditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // it was only read
+	want := regexp.MustCompile(`^20\d\d-\S+\tadmin\tcreate\tungranted/(?:mock)?\t.*'gammaguard-route-grants'.* denied request: .*namespace ungranted lacks the producer grant`)
+	if lines := runQuery(t, query[1], log); !slices.ContainsFunc(lines, want.MatchString) {
+		t.Errorf("want %q in %q", want, lines)
+	}
+}
+
 // TestAuditPolicy: the policy of docs/audit-log.md logs what becomes of routes, once.
 func TestAuditPolicy(t *testing.T) {
 	page := auditLogPage(t)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -29,8 +30,8 @@ func lacks(err error) bool {
 	return is && built.Lacks
 }
 
-// notCompared is the difference of an input from a base that is broken.
-func notCompared(failed error) *report.Diff {
+// NotCompared is the difference of an input from a base that is broken.
+func NotCompared(failed error) *report.Diff {
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), NewFindings: report.New(), Difference: &traffic.Difference{
 		NotCompared: 1, Notes: []string{"the input is not compared: " + oneLine(ofBase(failed).Error())},
 	}}
@@ -41,7 +42,7 @@ func brokenInput(failed error) (*report.Diff, error) {
 	if !isBroken(failed) {
 		return nil, failed
 	}
-	diff := notCompared(failed)
+	diff := NotCompared(failed)
 	diff.Notes = nil
 	for _, part := range parts(failed) {
 		diff.Failures = append(diff.Failures, "the input is not compared: "+oneLine(part.Error()))
@@ -65,14 +66,14 @@ type failure struct {
 }
 
 // fail notes that a set is not compared. It is an error if it could be before, or if it is new and broken.
-func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
+func (d *setsDiff) fail(name string, before, after *sets.Set, failed [2]error) {
 	built := (*source.NotBuilt)(nil)
-	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
+	needs := errors.As(failed[1], &built) && (!built.Broken || needsOthers(after, built)) // more than there is in the repository, or values that other sets of the chart have
 	d.out.NotCompared++
 	d.out.BaseLacks = d.out.BaseLacks || lacks(failed[0]) && !lacks(failed[1])
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
 	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
-	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
+	if failed[1] != nil && failed[0] == nil && (before != nil || !needs) {
 		for _, part := range parts(failed[1]) {
 			d.failedBy(name, why(part), true)
 		}

@@ -46,7 +46,10 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		if err == nil && options.context != nil {
 			err = errors.Join(append(options.context.broken, options.context.err)...)
 		}
-		if err != nil {
+		switch {
+		case err != nil && i == 0 && ctx.Err() == nil: // who repairs it is not to blame
+			return NotCompared(err), nil
+		case err != nil:
 			return nil, err
 		}
 		d.sides[i], version.context = &side{version, options, disk}, options.context
@@ -242,7 +245,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	if err := errors.Join(failed[:]...); err != nil {
 		d.aside[before], d.aside[after] = failed[1] != nil, failed[0] != nil
 		d.wander(routes, before, after)
-		d.fail(name, before == nil, failed)
+		d.fail(name, before, after, failed)
 		return nil //nolint:nilerr // it is noted
 	}
 	if before != nil && after != nil {

@@ -138,7 +138,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	case err != nil: // which the user can correct, whatever the base is
 		return brokenInput(err)
 	case failed != nil && isBroken(failed) && !checkout: // else plain files were compared with a checkout, which is sound
-		diff := notCompared(failed)
+		diff := NotCompared(failed)
 		diff.BaseLacks = lacks(failed)
 		return diff, nil
 	case failed != nil:

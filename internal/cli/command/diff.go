@@ -213,7 +213,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	}
 	theirs, err := adopt(f.given, tree.Root(), start, then)
 	if err != nil {
-		return nil, tree.Named(err)
+		return check.NotCompared(tree.Named(err)), ctx.Err()
 	}
 	wide := widened(f.paths, func(path string) string {
 		there, failed := tree.Path(path)
@@ -238,7 +238,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	}
 	before, err := find(ctx, then, paths, theirs)
 	if err != nil {
-		return nil, tree.Named(err)
+		return check.NotCompared(tree.Named(err)), ctx.Err()
 	}
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
@@ -256,7 +256,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		base := f.options.Before(f.base)
 		if f.base[0] != source.Stdin {
 			if _, err := adopt(f.given, "", f.base[0], base); err != nil {
-				return nil, err
+				return check.NotCompared(err), ctx.Err()
 			}
 		}
 		return check.Diff(ctx, base, &f.options)
@@ -275,7 +275,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		return nil, err
 	}
 	if _, err := adopt(f.given, tree.Root(), start, then); err != nil {
-		return nil, tree.Named(err)
+		return check.NotCompared(tree.Named(err)), ctx.Err()
 	}
 	if diff, err = check.Diff(ctx, then, &f.options); diff != nil {
 		f.nameFiles(ctx, tree, diff)

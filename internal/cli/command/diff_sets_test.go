@@ -113,6 +113,15 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 			t.Errorf("%s: %+v", fails, got)
 		}
 	}
+	// A new chart that needs values, and has them for each environment.
+	put(t, "chart/templates/none.yaml", "")
+	commit(t)
+	put(t, "more/Chart.yaml", "{apiVersion: v2, name: more, version: 1.0.0}")
+	put(t, "more/templates/more.yaml", strings.ReplaceAll(contents(t, "chart/templates/pay.yaml"), ".backend", ".needed.backend"))
+	put(t, "more/ci/prod.yaml", "needed: {backend: pay-v3}\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "more"); got.code != ExitFindings || !strings.Contains(got.stdout, "note: chart more is not compared: ") || !strings.Contains(got.stdout, "pay-v3:80 100 % (new HTTPRoute shop/pay)") {
+		t.Errorf("a new chart that needs values: %+v", got)
+	}
 	put(t, "chart/Chart.yaml", "{apiVersion: v2, name: pay, version: 1.0.0, dependencies: [{name: redis, version: 1.0.0}]}")
 	put(t, "chart/templates/none.yaml", "{{ include `redis.name` . }}\n")
 	commit(t)
@@ -138,7 +147,7 @@ func TestDiffOfNamedSets(t *testing.T) {
 	put(t, ".gammaguard.yaml", project+"context: [../outside]\n")
 	commit(t)
 	put(t, ".gammaguard.yaml", project)
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml:3: context[0]: ") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.HasPrefix(got.stdout, "note: the input is not compared: the base cannot be read: HEAD:.gammaguard.yaml:3: context[0]: ") {
 		t.Errorf("%+v", got)
 	}
 }

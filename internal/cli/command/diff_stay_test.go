@@ -92,3 +92,23 @@ func TestDiffNotesDenied(t *testing.T) {
 		t.Errorf("two: %+v", got)
 	}
 }
+
+// TestDiffOfIgnoreAnnotation: a finding that is no longer silenced is new.
+func TestDiffOfIgnoreAnnotation(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const route = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop, annotations: {IGNORE}}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{matches: [{path: {value: /a}}], backendRefs: [{name: web, port: 80}]}]}}
+`
+	silent, loud := strings.Replace(route, "IGNORE", "gammaguard.dev/ignore: no-catch-all", 1), strings.Replace(route, "IGNORE", "", 1)
+	for _, test := range []struct {
+		base, head string
+		isNew      bool
+	}{{silent, loud, true}, {loud, silent, false}, {loud, loud, false}, {silent, silent, false}} {
+		put(t, "base/web.yaml", test.base)
+		put(t, "head/web.yaml", test.head)
+		if got := run(t, "", "diff", "--base", "base", "-f", "head"); got.code != ExitClean || strings.Contains(got.stdout, "(no-catch-all)") != test.isNew {
+			t.Errorf("%+v: %+v", test, got)
+		}
+	}
+}

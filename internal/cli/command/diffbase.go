@@ -11,7 +11,7 @@ import (
 )
 
 // adopt has the base at the path judged by its own project: by its configuration, unless a flag names one, and beside its context. A base
-// without a project is judged as the input is.
+// without a project is judged as the input is. An error says that the base is broken: who repairs it is not to blame.
 func adopt(given configuration, root, path string, base *check.Options) (*sets.Project, error) {
 	project, err := sets.FindProjectBelow(root, path)
 	if err != nil || project == nil {
@@ -29,7 +29,7 @@ func (f *diffFlags) compareFolders(ctx context.Context, project *sets.Project) (
 	base := f.options
 	theirs, err := adopt(f.given, "", f.base[0], &base)
 	if err != nil {
-		return nil, err
+		return check.NotCompared(err), ctx.Err()
 	}
 	above := project.Above(f.paths[0])
 	if above != theirs.Above(f.base[0]) {
@@ -42,7 +42,7 @@ func (f *diffFlags) compareFolders(ctx context.Context, project *sets.Project) (
 	}
 	before, err := find(ctx, &base, widened(f.base, same), theirs)
 	if err != nil {
-		return nil, err
+		return check.NotCompared(err), ctx.Err()
 	}
 	start, err := filepath.Abs(f.paths[0])
 	if err != nil {

@@ -19,7 +19,7 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 	differ := func(want, is string) {
 		failures = append(failures, printable.Sprintf("want %s, got %s", printable.Layout(want), printable.Layout(is)))
 	}
-	if want := e.shares(namespace); want != nil && (got.Redirect != nil || !e.sameShares(want, got.Shares)) {
+	if want := e.shares(namespace); want != nil && (got.Redirect != nil || !e.sameShares(want, got.Shares, namespace)) {
 		expected, destinations := traffic.Outcome{Shares: want}, traffic.Outcome{Shares: got.Shares, Effects: traffic.Effects{Redirect: got.Redirect}}
 		is := destinations.Text(namespace)
 		if got.Redirect != nil && string(e.Status) == strconv.Itoa(got.Redirect.Status) {
@@ -44,7 +44,7 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 	if e.Effects != nil {
 		is := got.Effects
 		is.Redirect = nil
-		if effectsKey(e.Effects) != effectsKey(&is) {
+		if effectsKey(e.Effects, namespace) != effectsKey(&is, namespace) {
 			differ("effects "+textOr(e.Effects.Text(namespace), "none"), textOr(is.Text(namespace), "none"))
 		}
 	}
@@ -115,14 +115,14 @@ func backendName(name, namespace string) string {
 
 // sameShares compares shares by who answers, and by the effects of the backendRef: where those of the share are
 // expected, or all.
-func (e *Expect) sameShares(want, got []traffic.Share) bool {
+func (e *Expect) sameShares(want, got []traffic.Share, namespace string) bool {
 	left := slices.Clone(got)
 	for i := range want {
 		w := &want[i]
 		compared := e.Effects != nil || len(e.Shares) > 0 && e.Shares[i].Effects != nil
 		parts := new(big.Rat)
 		left = slices.DeleteFunc(left, func(g traffic.Share) bool {
-			mine := w.Backend == g.Backend && w.Answer == g.Answer && (!compared || effectsKey(&w.Effects) == effectsKey(&g.Effects))
+			mine := w.Backend == g.Backend && w.Answer == g.Answer && (!compared || effectsKey(&w.Effects, namespace) == effectsKey(&g.Effects, namespace))
 			if mine {
 				parts.Add(parts, big.NewRat(g.Parts, g.Of))
 			}
@@ -135,13 +135,20 @@ func (e *Expect) sameShares(want, got []traffic.Share) bool {
 	return len(left) == 0
 }
 
-// effectsKey is equal for equal effects. Why a copy of a request does not arrive is a text for people.
-func effectsKey(e *traffic.Effects) string {
+// effectsKey is equal for equal effects of routes on Services in the namespace. Mirrors without parts get all requests. Why a copy of a request does not
+// arrive is a text for people.
+func effectsKey(e *traffic.Effects, namespace string) string {
 	same := *e
 	same.RequestHeaders, same.ResponseHeaders = lowerNames(e.RequestHeaders), lowerNames(e.ResponseHeaders)
 	same.Mirrors = slices.Clone(e.Mirrors)
 	for i := range same.Mirrors {
-		same.Mirrors[i].Problem = ""
+		m := &same.Mirrors[i]
+		m.Problem, m.Backend = "", backendName(m.Backend, namespace)
+		if m.Of == 0 {
+			m.Parts, m.Of = 1, 1
+		}
+		part := big.NewRat(m.Parts, m.Of)
+		m.Parts, m.Of = part.Num().Int64(), part.Denom().Int64()
 	}
 	text, err := json.Marshal(same)
 	if err != nil { // plain data

@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/strict"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
 )
 
 // Decode reads a file of tests. Each error names the file, the line, and the field.
@@ -156,6 +157,17 @@ func (e *Expect) validate() (problems []string) {
 	if e.Effects != nil && e.Effects.Redirect != nil {
 		fail("effects.redirect: set redirect in place of it")
 	}
+	mirrors := func(path string, effects *traffic.Effects) {
+		if effects == nil {
+			return
+		}
+		for i, m := range effects.Mirrors {
+			if m.Backend == "" || m.Parts != 0 && m.Of == 0 || m.Parts < 0 || m.Parts > m.Of || m.Of > maxWeight {
+				fail("%seffects.mirrors[%d]: set backend, and parts and of where not all requests are copied: parts is at most of, and of at most %d", path, i, maxWeight)
+			}
+		}
+	}
+	mirrors("", e.Effects)
 	for i := range e.Shares {
 		s := &e.Shares[i]
 		path := "shares[" + strconv.Itoa(i) + "]"
@@ -166,6 +178,7 @@ func (e *Expect) validate() (problems []string) {
 		if s.Weight < 1 || s.Weight > maxWeight {
 			fail("%s.weight: must be from 1 to %d", path, maxWeight)
 		}
+		mirrors(path+".", s.Effects)
 	}
 	return problems
 }

@@ -86,6 +86,10 @@ tests:
 	{text: header + "tests:\n- &a {name: a, request: {service: c, port: 80}, expect: {status: 404}}\n- *a\n", want: `t.yaml:4: tests[1].name: another test has the name "a"`, alike: true},
 	{text: header + "tests: [&a {name: a, meshes: *a}]\n", want: "t.yaml:3: tests[0].meshes: must be a list; begin each entry with -", alike: true},
 	{text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {}\n", want: "t.yaml:6: tests[0].expect: nothing is expected: set backend, status, shares, redirect, route, effects, or asInRevision"},
+	{
+		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {effects: {mirrors: [{backend: a:80, parts: 5}]}}\n", alike: true,
+		want: "t.yaml:6: tests[0].expect: effects.mirrors[0]: set backend, and parts and of where not all requests are copied: parts is at most of, and of at most 16000000",
+	},
 	{text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {redirect: {}}\n", want: "t.yaml:6: tests[0].expect: redirect: set status, location, or both"},
 	{
 		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {backend: a:80, status: 404}\n", alike: true,

@@ -206,7 +206,7 @@ func expectationOf(trace *traffic.Trace) Expect {
 	for i := range shares {
 		s := &shares[i]
 		share := Share{Backend: shortName(s.Backend, namespace), Status: Status(s.Answer), Weight: s.Parts * (total / s.Of)}
-		if effectsKey(&s.Effects) != effectsKey(&traffic.Effects{}) {
+		if effectsKey(&s.Effects, "") != effectsKey(&traffic.Effects{}, "") {
 			of := s.Effects
 			share.Effects = &of
 		}

@@ -116,7 +116,8 @@ func (d *Diff) found() traffic.Part {
 }
 
 // Since returns the routes, findings, changes, and duplicates of the report that another one does not have. A finding that denies
-// is new where it did not deny before, and where it denies each edit, if the route is edited. Findings that are silenced are left out.
+// is new where it did not deny before, and where it denies each edit, if the route is edited. Findings that are silenced are left out, and new where they no
+// longer are.
 func (r *CheckReport) Since(before *CheckReport, edited map[string]bool) *CheckReport {
 	type key struct {
 		route, rule string
@@ -133,7 +134,7 @@ func (r *CheckReport) Since(before *CheckReport, edited map[string]bool) *CheckR
 		for _, f := range route.Findings {
 			k := key{route.String(), f.Rule, f.Reference}
 			asked[k], asked[key{"", f.Lacks, f.Reference}] = true, true
-			known[k], denied[k] = known[k] || f.Effect != EffectUnknown, denied[k] || f.Effect == validate.Deny
+			known[k], denied[k] = known[k] || f.Effect != EffectUnknown && f.Effect != validate.Off, denied[k] || f.Effect == validate.Deny
 		}
 		for j := range route.Changes {
 			made[setOf(route, &route.Changes[j])] = true
