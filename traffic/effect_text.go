@@ -84,6 +84,9 @@ func (r *Redirect) String() string {
 	if len(parts) > 0 {
 		text += " to " + strings.Join(parts, ", ")
 	}
+	if r.NoQuery {
+		with += ", without the query"
+	}
 	return text + with
 }
 

@@ -221,7 +221,7 @@ HTTPRoute shop/there rule[0] match[0]  (producer)
 `},
 		{"Linkerd replaces the query too", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /new}}}]}]`)}, []string{"/old?b=1&a=2"}, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}}), `
 HTTPRoute shop/there rule[0] match[0]  (producer)
-  → redirect 302 to path /new
+  → redirect 302 to path /new, without the query
   Location: http://cart.shop/new
 `},
 		{"a redirect to another port, without a host", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 8443}}]}]`)}, []string{"/old"}, Options{}, `

@@ -28,6 +28,8 @@ type Found struct {
 	// at returns where a path is in the version before, and now are the keys of sets that have others in the version after, by their own.
 	at  func(path string) (string, error)
 	now map[string]string
+	// Lacks reports whether the version before has nothing of what is at a path of the one after, since that is in a submodule; nil if it has no submodules.
+	Lacks func(path string) bool
 	// context is what its sets have beside them; nil for nothing.
 	context *surroundings
 }
@@ -36,7 +38,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, unread: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.ServiceKey][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, unread: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.Read][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -122,6 +124,9 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 			return err
 		case d.aside[set]:
 			continue
+		case was[key] == nil && before.Lacks != nil && before.Lacks(set.Path):
+			d.leaveFor(1, set, "the base has nothing of submodules")
+			continue
 		case was[key] == nil:
 			arrived = append(arrived, set)
 			continue
@@ -181,10 +186,10 @@ type setsDiff struct {
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]*sets.Set
-	// shares are what sets have of each Service, by its name and theirs.
+	// shares are what sets have of each Service and Namespace, by its name and theirs.
 	shares map[string]map[string]*share
-	// edited are the sets that have a Service that is another one now, or gone.
-	edited map[mesh.ServiceKey][]string
+	// edited are the sets that have a Service or a Namespace that is another one now, or gone.
+	edited map[mesh.Read][]string
 	// moved are what sets have now and did not have before, and lost the Services and Namespaces that some have no longer; later are the
 	// comparisons that ask for what moved.
 	moved    map[mesh.Read]mesh.Answer
@@ -204,12 +209,6 @@ type side struct {
 	found   *Found
 	options *Options
 	disk    *source.Disk
-}
-
-// nameOf names a set in reports.
-func nameOf(set *sets.Set) string {
-	described := set.Described()
-	return described.String()
 }
 
 // compare compares two versions of a set, of which one may be nil. The error says why nothing more can be compared.

@@ -5,32 +5,34 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// share is what a set has of a Service.
+// share is what a set has of a Service, or of a Namespace.
 type share struct {
-	// routes are those on the Service, in the version after; foreign: the Service itself is not in the set.
+	// routes are those on the Service, or in the Namespace, in the version after; foreign: that itself is not in the set.
 	routes  map[manifest.Key]bool
 	foreign bool
 }
 
-// edits notes which Services of a set are others now, or gone.
+// edits notes which Services and Namespaces of a set are others now, or gone.
 func (d *setsDiff) edits(name string, loads [2]*loaded) {
 	for read := range loads[0].world.files.Has() {
-		if read.Kind != mesh.ReadService {
+		if read.Kind != mesh.ReadService && read.Kind != mesh.ReadNamespace {
 			continue
 		}
 		before, after := loads[0].world.files.Do(read), loads[1].world.files.Do(read)
-		if after.Err != nil || !reflect.DeepEqual(before.Service, after.Service) {
-			d.edited[read.Service] = append(d.edited[read.Service], name)
+		if after.Err != nil || !reflect.DeepEqual(before.Service, after.Service) || !reflect.DeepEqual(before.Namespace, after.Namespace) {
+			d.edited[read] = append(d.edited[read], name)
 		}
 	}
 }
 
-// foreign reports whether routes are on a Service that their set does not have.
+// foreign reports whether routes are on a Service, or in a Namespace, that their set does not have.
 func (d *setsDiff) foreign() bool {
 	for _, on := range d.shares {
 		for _, has := range on {
@@ -42,20 +44,24 @@ func (d *setsDiff) foreign() bool {
 	return false
 }
 
-// share notes what a set has of each Service that its routes have as a parent.
+// share notes what a set has of each Service that its routes have as a parent, and of their Namespaces.
 func (d *setsDiff) share(name string, loads [2]*loaded) {
 	for i, l := range loads {
 		for key, route := range l.effective() {
 			attached := (&mesh.AttachedRoute{Namespace: key.Namespace}).WithParents(route.Spec.ParentRefs, l.engine.Policy().Mesh)
+			reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: key.Namespace}}
 			for service := range attached.ParentServices() {
-				on := d.shares[service.String()]
+				reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: service})
+			}
+			for _, read := range reads {
+				on := d.shares[read.String()]
 				if on == nil {
 					on = map[string]*share{}
-					d.shares[service.String()] = on
+					d.shares[read.String()] = on
 				}
 				if on[name] == nil {
 					lacks := func(l *loaded) bool {
-						return l.world.files.Do(mesh.Read{Kind: mesh.ReadService, Service: service}).Err != nil
+						return l.world.files.Do(read).Err != nil && (read.Kind == mesh.ReadService || l.world.context.read(read).Err != nil)
 					}
 					on[name] = &share{map[manifest.Key]bool{}, lacks(loads[0]) && lacks(loads[1])}
 				}
@@ -67,7 +73,7 @@ func (d *setsDiff) share(name string, loads [2]*loaded) {
 	}
 }
 
-// noteShared notes the Services that change, or for which something changes, and that routes of other sets are on, too. Sets that have the same routes, or
+// noteShared notes the Services and Namespaces that change, or for which something changes, and that routes of other sets are on, too. Sets that have the same routes, or
 // that each have the Service, are taken for alternatives.
 func (d *setsDiff) noteShared() {
 	others := map[string]map[string]bool{}
@@ -77,13 +83,13 @@ func (d *setsDiff) noteShared() {
 		}
 		others[service][other] = true
 	}
-	for service, names := range d.edited {
-		if _, moved := d.moved[mesh.Read{Kind: mesh.ReadService, Service: service}]; moved {
+	for read, names := range d.edited {
+		if _, moved := d.moved[read]; moved {
 			continue
 		}
-		for other, has := range d.shares[service.String()] {
+		for other, has := range d.shares[read.String()] {
 			if has.foreign && len(has.routes) > 0 && !slices.Contains(names, other) {
-				note(service.String(), other)
+				note(read.String(), other)
 			}
 		}
 	}
@@ -103,8 +109,11 @@ func (d *setsDiff) noteShared() {
 			}
 		}
 	}
-	for service, names := range others {
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s has routes in %s, too. Each set is compared by itself: if these are deployed to one cluster, compare them together, with -f, -k, and --helm",
-			service, firstOf(slices.Sorted(maps.Keys(names)))))
+	for name, in := range others {
+		text := fmt.Sprintf("%s has routes in %s, too. Each set is compared by itself: if these are deployed to one cluster, compare them together, with -f, -k, and --helm", name, firstOf(slices.Sorted(maps.Keys(in))))
+		if strings.HasPrefix(name, mesh.NamespaceKind+" ") {
+			text += ", or name its file as context in " + sets.ProjectFile
+		}
+		d.out.Notes = append(d.out.Notes, text)
 	}
 }

@@ -68,9 +68,14 @@ func (d *setsDiff) leaveUnmade(version int, set *sets.Set) {
 	if len(set.Unmade) == 0 || d.aside[set] {
 		return
 	}
+	by := sets.Set{Kind: report.Kustomization, Path: set.Unmade[0]}
+	d.leaveFor(version, set, nameOf(&by)+" has files of it, and is not compared, either")
+}
+
+// leaveFor leaves out a set of a version, and notes why.
+func (d *setsDiff) leaveFor(version int, set *sets.Set, why string) {
 	d.aside[set] = true
 	d.out.NotCompared++
-	by := sets.Set{Kind: report.Kustomization, Path: set.Unmade[0]}
-	d.out.Notes = append(d.out.Notes, nameOf(set)+" is not compared: "+nameOf(&by)+" has files of it, and is not compared, either")
+	d.failedBy(nameOf(set), why, false)
 	set.Excuse(d.sides[version].disk.Within(set.Within))
 }

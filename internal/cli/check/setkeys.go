@@ -10,6 +10,12 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
+// nameOf names a set in reports.
+func nameOf(set *sets.Set) string {
+	described := set.Described()
+	return described.String()
+}
+
 // places returns where the parts of a set are: of a chart, its directory first; of files, whatever their order.
 func places(set *sets.Set, at func(string) (string, error)) (all []string, errs error) {
 	paths := []string{set.Path}

@@ -240,6 +240,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if err != nil {
 		return check.NotCompared(tree.Named(err)), ctx.Err()
 	}
+	before.Lacks = tree.InSubmodule
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
 		f.nameFiles(ctx, tree, diff)
@@ -269,6 +270,9 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	then, err := f.options.In(tree)
 	if err != nil {
 		return nil, err
+	}
+	if tree.InSubmodule(f.start()) {
+		return check.NotCompared(errors.New(tree.Submodules())), nil
 	}
 	start, err := tree.Path(f.start())
 	if err != nil {
@@ -306,8 +310,10 @@ func (f *diffFlags) nameFiles(ctx context.Context, tree *revision.Tree, diff *re
 	if diff.Empty() {
 		return
 	}
-	if ahead := tree.Ahead(ctx); ahead != "" {
-		diff.Notes = append(diff.Notes, ahead)
+	for _, note := range []string{tree.Sparse(ctx), tree.Ahead(ctx)} {
+		if note != "" {
+			diff.Notes = append(diff.Notes, note)
+		}
 	}
 }
 

@@ -62,3 +62,23 @@ func TestDiffContextNotes(t *testing.T) {
 		t.Errorf("no longer context: %+v", got)
 	}
 }
+
+// TestDiffOfNamespacesElsewhere: a change of a Namespace in one set is noted where routes of another set are in it.
+func TestDiffOfNamespacesElsewhere(t *testing.T) {
+	deployed(t)
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: GRANT}}}\n"
+	put(t, "names/shop.yaml", strings.Replace(namespace, "GRANT", "producer", 1))
+	commit(t)
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "has routes in") {
+		t.Errorf("no change: %+v", got)
+	}
+	put(t, "names/shop.yaml", strings.Replace(namespace, "GRANT", "none", 1))
+	got := run(t, "", "diff", "--base-ref", "HEAD")
+	if !strings.Contains(got.stdout, "note: Namespace shop has routes in ") || !strings.Contains(got.stdout, ", or name its file as context in .gammaguard.yaml\n") {
+		t.Errorf("%+v", got)
+	}
+	put(t, ".gammaguard.yaml", projectHeader+"context: [names]\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "has routes in") || !strings.Contains(got.stdout, "(grant-missing)") {
+		t.Errorf("as context: %+v", got)
+	}
+}

@@ -120,3 +120,45 @@ func TestDiffShallow(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffOfSubmodules: what is in a submodule is in no revision, and so neither new nor gone.
+func TestDiffOfSubmodules(t *testing.T) {
+	deployed(t)
+	commitOf := strings.TrimSpace(gitOut(t, "rev-parse", "HEAD"))
+	gitOut(t, "update-index", "--add", "--cacheinfo", "160000,"+commitOf+",deploy")
+	gitOut(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "second")
+	put(t, "deploy/api/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "api"))
+	put(t, "deploy/kustomization.yaml", "resources: [../prod]\n")
+	for _, input := range []string{"", " deploy", " -f deploy/api", " -k deploy"} {
+		got := run(t, "", strings.Fields("diff --base-ref HEAD"+input)...)
+		if got.code != ExitClean || strings.Contains(got.stdout, "(new ") || !strings.Contains(got.stdout, "HEAD has submodules, of which --base-ref reads nothing (deploy); ") || !strings.Contains(got.stdout, "no change in what was compared; ") {
+			t.Errorf("%s: %+v", input, got)
+		}
+	}
+	put(t, "plain/web.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web-v1", "web-v2"))
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "web-v1:80 100 %  →  web-v2:80 100 %") || strings.Contains(got.stdout, "(new ") {
+		t.Errorf("the rest: %+v", got)
+	}
+}
+
+// TestDiffOfSparseCheckout: what a sparse checkout leaves out reads as removed, as a note says.
+func TestDiffOfSparseCheckout(t *testing.T) {
+	deployed(t)
+	const note = "note: the checkout is sparse, and what it leaves out reads as removed: name PATHs that it has\n"
+	gitOut(t, "sparse-checkout", "set", "prod", "base")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || strings.Count(got.stdout, note) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "prod"); got.code != ExitClean || strings.Contains(got.stdout, note) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func gitOut(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
@@ -97,6 +98,26 @@ func (t *Tree) Submodules() string {
 		return ""
 	}
 	return t.revision + " has submodules, of which --base-ref reads nothing (" + t.submodules[0] + "); to compare what uses them, check the revision out with its submodules, and use --base"
+}
+
+// InSubmodule reports whether the path is in a submodule of the revision, so that this has nothing of it.
+func (t *Tree) InSubmodule(path string) bool {
+	there, err := t.Path(path)
+	if err != nil {
+		return false
+	}
+	within, err := filepath.Rel(t.files(), there)
+	return err == nil && slices.ContainsFunc(t.submodules, func(name string) bool {
+		return within == filepath.FromSlash(name) || strings.HasPrefix(within, filepath.FromSlash(name)+string(filepath.Separator))
+	})
+}
+
+// Sparse says that the work tree lacks files that git has, which read as removed; empty if it has all.
+func (t *Tree) Sparse(ctx context.Context) string {
+	if sparse, err := git(ctx, "config", "--type=bool", "core.sparseCheckout"); err != nil || sparse != "true" {
+		return ""
+	}
+	return "the checkout is sparse, and what it leaves out reads as removed: name PATHs that it has"
 }
 
 // WithoutIgnored says what to do where the revision lacks what git ignores, such as the dependencies of charts.

@@ -150,6 +150,11 @@ func TestSubmodules(t *testing.T) {
 		if got := tree.Submodules(); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
+		for path, in := range map[string]bool{"../shared": true, "../shared/a/b.yaml": true, "../shared-too": false, "shared": false, ".": false} {
+			if tree.InSubmodule(path) != (in && want != "") {
+				t.Errorf("%s: %s", name, path)
+			}
+		}
 		if err := tree.Remove(); err != nil {
 			t.Error(err)
 		}

@@ -100,7 +100,7 @@ func list(ctx context.Context, tree string) (entries []entry, submodules []strin
 // lacking returns what to do where git says that a partial clone lacks files of the revision: nothing is fetched for it; otherwise, the error.
 func lacking(said string, err error) error {
 	if strings.Contains(said, "lazy fetching disabled") || strings.Contains(said, "promisor remote") {
-		return errors.New("the clone is partial, and lacks files of the revision: clone without --filter (actions/checkout: without filter), or run git diff with the revision first, which fetches them")
+		return errors.New("the clone is partial, and lacks files of the revision: clone without --filter (actions/checkout: without filter and sparse-checkout), or first write it with git archive, to /dev/null, which fetches them")
 	}
 	return err
 }
