@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -84,8 +85,8 @@ type Refusal struct {
 	Setting string
 	// Annotation is the annotation's value.
 	Annotation
-	// KindBy identifies whose ConsumerRouteKindsAnnotation refuses the routes too, where Setting is ConsumerRoutesFromAnnotation.
-	KindBy RefusedBy
+	// Also are the other settings that refuse the routes too, as they do once the one before no longer does.
+	Also []Refusal
 }
 
 // Selects reports whether the refusal depends on the labels of the route's namespace.
@@ -111,7 +112,7 @@ const (
 // the namespace, which is nil if it does not exist. The Service's own label and
 // annotations each override those of its namespace, and the label of either the default; an
 // unknown value of the label, and an annotation that cannot be read, refuse. The Service and
-// its namespace may be nil, where they do not exist. The refusal names the setting that counts.
+// its namespace may be nil, where they do not exist. The refusal names the setting that counts, and what refuses besides.
 func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind RouteKind) Refusal {
 	if theirs == nil {
 		theirs = &Namespace{}
@@ -119,6 +120,7 @@ func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from
 	if service == nil {
 		service = &Service{}
 	}
+	var refusals []Refusal
 	policy, _ := theirs.Policy()
 	if label := cmp.Or(ConsumerRoutes(service.ConsumerRoutes), policy.ConsumerRoutes, p.ConsumerRoutes, ConsumersAllowed); label != ConsumersAllowed {
 		by := RefusedByDefault
@@ -128,16 +130,19 @@ func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from
 		case policy.ConsumerRoutes != "":
 			by = RefusedByNamespace
 		}
-		return Refusal{By: by, Setting: ConsumerRoutesLabel}
+		refusals = append(refusals, Refusal{By: by, Setting: ConsumerRoutesLabel})
 	}
-	kinds, kindBy := refusing(service.Kinds, theirs.Kinds, func(l *KindList) bool { return l.Accepts(kind) })
 	if selector, by := refusing(service.From, theirs.From, func(c *ConsumerNamespaces) bool { return c.accepts(from) }); selector != nil {
-		return Refusal{by, ConsumerRoutesFromAnnotation, selector.Annotation, kindBy}
+		refusals = append(refusals, Refusal{By: by, Setting: ConsumerRoutesFromAnnotation, Annotation: selector.Annotation})
 	}
-	if kinds != nil {
-		return Refusal{By: kindBy, Setting: ConsumerRouteKindsAnnotation, Annotation: kinds.Annotation}
+	if kinds, by := refusing(service.Kinds, theirs.Kinds, func(l *KindList) bool { return l.Accepts(kind) }); kinds != nil {
+		refusals = append(refusals, Refusal{By: by, Setting: ConsumerRouteKindsAnnotation, Annotation: kinds.Annotation})
 	}
-	return Refusal{}
+	if len(refusals) == 0 {
+		return Refusal{}
+	}
+	refusals[0].Also = refusals[1:]
+	return refusals[0]
 }
 
 // refusing returns the annotation that counts, of the Service's own and its namespace's, if it
@@ -171,6 +176,9 @@ func (p *GrantPolicy) Handshake(world Reader, service ServiceKey, from string, k
 		return Refusal{}, false, err
 	}
 	refusal = p.RefusesConsumers(theirs, parent, own, kind)
+	if errors.Is(whyOwn, ErrUnknown) {
+		refusal.Also = slices.DeleteFunc(refusal.Also, func(r Refusal) bool { return r.Selects() })
+	}
 	switch {
 	case refusal.By == NotRefused:
 		return refusal, errors.Is(whyTheirs, ErrUnknown) && parent == nil, nil

@@ -1,6 +1,7 @@
 package mesh_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,6 +190,32 @@ func TestHandshakeByDefault(t *testing.T) {
 		refusal, unknown, err := policy.Handshake(world, cart, "faces", mesh.HTTPRoute)
 		if err != nil || unknown != test.unknown || (refusal.By == mesh.RefusedByDefault) == unknown {
 			t.Errorf("%+v: %+v, unknown %t, %v", test, refusal, unknown, err)
+		}
+	}
+}
+
+// TestHandshakeUnknown: whether a selector selects a namespace that is unknown is not said of it.
+func TestHandshakeUnknown(t *testing.T) {
+	service := &mesh.Service{}
+	service.ConsumerRoutes, service.ConsumerAnnotations = "deny", annotated(t, "tenant=gold", "GRPCRoute")
+	cart := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}
+	for why, want := range map[error][]string{
+		mesh.ErrNotFound: {mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation},
+		mesh.ErrUnknown:  {mesh.ConsumerRouteKindsAnnotation},
+	} {
+		world := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+			if read.Kind == mesh.ReadNamespace {
+				return mesh.Answer{Err: why}
+			}
+			return mesh.Answer{Service: service}
+		})
+		refusal, unknown, err := new(mesh.GrantPolicy).Handshake(world, cart, "faces", mesh.HTTPRoute)
+		var also []string
+		for _, r := range refusal.Also {
+			also = append(also, r.Setting)
+		}
+		if err != nil || unknown || refusal.Setting != mesh.ConsumerRoutesLabel || !slices.Equal(also, want) {
+			t.Errorf("%v: refused by %s, and %q; want %q (%t, %v)", why, refusal.Setting, also, want, unknown, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestConsumerRefused(t *testing.T) {
 		{
 			name: "by the Service's selector", namespace: "lab", spec: on(service("choosy, namespace: shop")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts only routes of namespaces matching "kubernetes.io/metadata.name in (faces)"` +
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts only namespaces matching "kubernetes.io/metadata.name in (faces)"` +
 					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -50,7 +50,7 @@ func TestConsumerRefused(t *testing.T) {
 			name: "by a longer selector, whole", namespace: "lab", spec: on(service("wordy, namespace: shop")),
 			routes: `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: wordy, annotations: {gammaguard.dev/consumer-routes-from: "kubernetes.io/metadata.name in (faces, team-a)"}}, spec: {ports: [{port: 80}]}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/wordy accepts only routes of namespaces matching "kubernetes.io/metadata.name in (faces, team-a)"` +
+				`Forbidden spec.parentRefs[0] "": Service shop/wordy accepts only namespaces matching "kubernetes.io/metadata.name in (faces, team-a)"` +
 					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -64,11 +64,11 @@ func TestConsumerRefused(t *testing.T) {
 ---
 `,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/bare accepts only routes of namespaces matching "lab"` +
+				`Forbidden spec.parentRefs[0] "": Service shop/bare accepts only namespaces matching "lab"` +
 					`; a word alone is a label; ask its owner to set gammaguard.dev/consumer-routes-from to "kubernetes.io/metadata.name in (lab)"`,
-				`Forbidden spec.parentRefs[1] "": Service shop/both accepts only routes of namespaces matching "kubernetes.io/metadata.name=lab, faces"` +
+				`Forbidden spec.parentRefs[1] "": Service shop/both accepts only namespaces matching "kubernetes.io/metadata.name=lab, faces"` +
 					`; a word alone is a label; ask its owner to set gammaguard.dev/consumer-routes-from to "kubernetes.io/metadata.name in (lab, faces)"`,
-				`Forbidden spec.parentRefs[2] "": Service shop/other accepts only routes of namespaces matching "faces"` +
+				`Forbidden spec.parentRefs[2] "": Service shop/other accepts only namespaces matching "faces"` +
 					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -80,7 +80,7 @@ func TestConsumerRefused(t *testing.T) {
 			},
 		},
 		{
-			name: "by both, each of its own side", namespace: "faces", spec: on(service("shy, namespace: shop"), service("plain, namespace: shop"), service("shy, namespace: lab"), service("plain, namespace: lab")),
+			name: "by both, each of its own side", namespace: "faces", spec: on(service("shy, namespace: shop"), service("plain, namespace: shop"), service("shy, namespace: lab"), service("plain, namespace: lab"), service("far, namespace: shop"), service("far, namespace: lab")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {gammaguard.dev/consumer-route-kinds: TCPRoute}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {namespace: shop, name: shy, annotations: {gammaguard.dev/consumer-routes-from: "team=a", gammaguard.dev/consumer-route-kinds: GRPCRoute}}, spec: {ports: [{port: 80}]}}
@@ -91,22 +91,30 @@ func TestConsumerRefused(t *testing.T) {
 ---
 {apiVersion: v1, kind: Service, metadata: {namespace: lab, name: shy, annotations: {gammaguard.dev/consumer-route-kinds: a b}}, spec: {ports: [{port: 80}]}}
 ---
-{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: plain, annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}}, spec: {ports: [{port: 80}]}}`,
+{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: plain, annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: far, labels: {gammaguard.dev/consumer-routes: deny}, annotations: {gammaguard.dev/consumer-routes-from: "faces"}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: far, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports: [{port: 80}]}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/shy accepts only routes of namespaces matching "team=a", and no HTTPRoute` +
-					`; ask its owner to select namespace faces in gammaguard.dev/consumer-routes-from`,
-				`Forbidden spec.parentRefs[1] "": Service shop/plain accepts only routes of namespaces matching "team=a", and its namespace no HTTPRoute` +
-					`; ask its owner to select namespace faces in gammaguard.dev/consumer-routes-from`,
-				`Forbidden spec.parentRefs[2] "": namespace lab accepts only routes of namespaces matching "team=a", and the Service no HTTPRoute` +
+				`Forbidden spec.parentRefs[0] "": Service shop/shy accepts only namespaces matching "team=a"` +
+					`; ask its owner to select namespace faces in consumer-routes-from, and to add HTTPRoute to consumer-route-kinds`,
+				`Forbidden spec.parentRefs[1] "": Service shop/plain accepts only namespaces matching "team=a"` +
+					`; ask its owner to select namespace faces in consumer-routes-from, and a mesh admin to add HTTPRoute to consumer-route-kinds`,
+				`Forbidden spec.parentRefs[2] "": namespace lab accepts only namespaces matching "team=a"` +
+					`; ask a mesh admin to select namespace faces in consumer-routes-from, and the Service's owner to fix consumer-route-kinds`,
+				`Forbidden spec.parentRefs[3] "": namespace lab accepts only namespaces matching "team=a"` +
 					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
-				`Forbidden spec.parentRefs[3] "": namespace lab accepts only routes of namespaces matching "team=a"` +
-					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
+				`Forbidden spec.parentRefs[4] "": Service shop/far refuses consumer routes; ask the Service's owner to set consumer-routes=allow, to ` +
+					`set consumer-routes-from to "kubernetes.io/metadata.name in (faces)", and to add HTTPRoute to consumer-route-kinds`,
+				`Forbidden spec.parentRefs[5] "": Service lab/far refuses consumer routes; ask the Service's owner to set consumer-routes=allow` +
+					`, and to select namespace faces in consumer-routes-from`,
 			},
 		},
 		{
 			name: "by the namespace, with a contact", namespace: "faces", spec: on(service("anything, namespace: picky")), policy: &validate.Policy{Grants: mesh.GrantPolicy{Contact: "#mesh"}},
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace picky accepts only routes of namespaces matching "tenant=gold"` +
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts only namespaces matching "tenant=gold"` +
 					`; ask #mesh to select namespace faces in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -122,7 +130,7 @@ func TestConsumerRefused(t *testing.T) {
 		{
 			name: "by the selector of the namespace, whether the Service exists or not", namespace: "faces", spec: on(service("anything, namespace: picky")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace picky accepts only routes of namespaces matching "tenant=gold"` +
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts only namespaces matching "tenant=gold"` +
 					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
 			},
 		},

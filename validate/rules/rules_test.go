@@ -125,7 +125,7 @@ var realistic = map[string]int{
 	"backend-not-found":        30, // in a mirror
 	"backend-not-permitted":    12,
 	"backend-port-not-found":   60,
-	"consumer-refused":         13,
+	"consumer-refused":         10,
 	"grant-missing":            10,
 	"no-catch-all":             31,
 	"parent-app-protocol":      43,

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -206,6 +207,9 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
+	if name := asRevision(cmd.Context(), f.options.Base); name != "" {
+		return fmt.Errorf("%s is a git revision: for new findings, use gammaguard diff --base-ref %s", name, name)
+	}
 	if f.byHand, err = f.complete(); err != nil {
 		return err
 	}

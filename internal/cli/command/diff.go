@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -107,10 +105,8 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
-	for _, name := range f.base {
-		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
-			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
-		}
+	if name := asRevision(cmd.Context(), f.base); name != "" {
+		return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
 	}
 	if err := exist("base", f.base); err != nil {
 		return usage(cmd, err)

@@ -38,6 +38,9 @@ func TestDiffBaseIsRevision(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
+	if got := run(t, "", "check", "--base", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD is a git revision: for new findings, use gammaguard diff --base-ref HEAD\n") {
+		t.Errorf("check: %+v", got)
+	}
 	put(t, "HEAD/a.yaml", orphan)
 	if got := run(t, "", "diff", "--base", "HEAD", "-f", "a.yaml"); got.code != ExitClean {
 		t.Errorf("a directory of that name: %+v", got)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
@@ -69,6 +71,16 @@ func exist(flag string, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// asRevision returns the first of the paths that does not exist, and is a git revision; empty if none is.
+func asRevision(ctx context.Context, paths []string) string {
+	for _, path := range paths {
+		if exist("", []string{path}) != nil && revision.Exists(ctx, path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // errPath is why PATH cannot be used; a shell makes PATHs of a pattern after -f.
