@@ -82,6 +82,24 @@ func (d *setsDiff) fail(name string, before, after *sets.Set, failed [2]error) {
 	d.failedBy(name, why(cmp.Or(failed[1], failed[0])), false)
 }
 
+// unreadable returns why the version cannot be compared, where it has a file of the directory that the other one has, and that cannot be read: what
+// that holds would be gone, or new.
+func (d *setsDiff) unreadable(version int, other *sets.Set) error {
+	if other == nil || other.Kind != report.Directory {
+		return nil
+	}
+	for _, file := range other.Files {
+		at, err := d.there[1-version](file)
+		if err != nil {
+			return err
+		}
+		if why := d.sides[version].found.Unreadable(at); why != "" {
+			return errors.New(why)
+		}
+	}
+	return nil
+}
+
 // failedBy adds the set to those that are not compared for the same reason.
 func (d *setsDiff) failedBy(name, why string, fails bool) {
 	i := slices.IndexFunc(d.failed, func(f failure) bool { return f.why == why && f.fails == fails })
@@ -91,6 +109,21 @@ func (d *setsDiff) failedBy(name, why string, fails bool) {
 	if !slices.Contains(d.failed[i].sets, name) { // else two objects of one template
 		d.failed[i].sets = append(d.failed[i].sets, name)
 	}
+}
+
+// say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all, and why some are not compared.
+// The error names those that no longer can be.
+func (d *setsDiff) say() error {
+	some := report.Renderings(d.out.NewFindings.Sets)
+	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
+		for text, names := range d.said[i] {
+			*list = append(*list, text+some(names))
+		}
+	}
+	err := d.sayFailed()
+	slices.Sort(d.out.LeftOut)
+	d.out.Notes = grouped(d.out.Notes)
+	return err
 }
 
 // sayFailed adds why sets are not compared, once for all of which the same is said. The error names those that no longer can be.

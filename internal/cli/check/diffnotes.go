@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/validate"
@@ -67,6 +69,25 @@ func denied(findings *report.CheckReport, edited map[string]bool) (notes []strin
 		}
 	}
 	return notes
+}
+
+// reconfigured notes that each version is judged by its own configuration, and in which fields these differ: what one allows is no finding.
+func reconfigured(before, after *config.GuardConfiguration) []string {
+	if before == after {
+		return nil
+	}
+	var differ []string
+	was, is := reflect.ValueOf(*before), reflect.ValueOf(*after)
+	for i := range is.NumField() {
+		if !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			name, _, _ := strings.Cut(is.Type().Field(i).Tag.Get("json"), ",")
+			differ = append(differ, name)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return []string{"the configuration differs from that of the base (" + strings.Join(differ, ", ") + "): each version is judged by its own, and what it allows now is no finding"}
 }
 
 // newSlips returns what check notes of the version after, and not of the one before.

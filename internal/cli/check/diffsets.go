@@ -66,6 +66,11 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	if err := regainBare(ctx, before, after); err != nil {
 		return nil, err
 	}
+	back, err := after.back()
+	if err != nil {
+		return nil, err
+	}
+	d.there = [2]func(path string) (string, error){back, at}
 	if len(before.Sets) == 0 {
 		if err := after.None(); err != nil {
 			return nil, err
@@ -96,7 +101,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		d.out.Notes = append(d.out.Notes, n.String())
 	}
 	d.out.Notes = append(d.out.Notes, d.former.notes()...)
-	err := d.say()
+	err = d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
 	return d.out, err
@@ -151,10 +156,6 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 			return err
 		}
 	}
-	back, err := after.back()
-	if err != nil {
-		return err
-	}
 	for i := range before.Sets {
 		set := &before.Sets[i]
 		key, err := before.key(set)
@@ -163,7 +164,7 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 		}
 		if bare[key] == nil {
 			d.leaveUnmade(0, set)
-			err = d.leave(0, set, after, back, nil)
+			err = d.leave(0, set, after, d.there[0], nil)
 		}
 		if err == nil && !d.aside[set] {
 			err = d.compare(ctx, set, bare[key])
@@ -179,6 +180,8 @@ func (d *setsDiff) compareAll(ctx context.Context, before, after *Found) error {
 // setsDiff is one comparison of two versions of a repository.
 type setsDiff struct {
 	sides [2]*side
+	// there returns where a path of the version is in the other one.
+	there [2]func(path string) (string, error)
 	out   *report.Diff
 	// aside are the sets that only one version compares, though both have them, or can read; unread are those that cannot be read.
 	aside, unread map[*sets.Set]bool
@@ -223,6 +226,11 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	})
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	for version, other := range []*sets.Set{after, before} {
+		if failed[version] == nil {
+			failed[version] = d.unreadable(version, other)
+		}
 	}
 	if failed[0] != nil {
 		failed[0] = ofBase(failed[0])
@@ -327,19 +335,4 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, after.Described())
 	}
-}
-
-// say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all, and why some are not compared.
-// The error names those that no longer can be.
-func (d *setsDiff) say() error {
-	some := report.Renderings(d.out.NewFindings.Sets)
-	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
-		for text, names := range d.said[i] {
-			*list = append(*list, text+some(names))
-		}
-	}
-	err := d.sayFailed()
-	slices.Sort(d.out.LeftOut)
-	d.out.Notes = grouped(d.out.Notes)
-	return err
 }

@@ -236,7 +236,7 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 		}
 	}
 	before := l.options.Before(l.options.Base)
-	if err := unlike(before, l.options, l.options.Base); err != nil {
+	if err := unlike(before, l.options, l.options.Base, ", or add what is deployed beside the input to it with -k or --helm"); err != nil {
 		return nil, err
 	}
 	files, _, err := l.build(ctx, input, before)

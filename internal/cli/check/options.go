@@ -67,6 +67,8 @@ type Options struct {
 	Alone bool
 	// Unflagged: no flag of the command sets a namespace, so that no finding proposes it.
 	Unflagged bool
+	// Anywhere: a Service that is asked for without a namespace may be the only one of its name in another one than that of -n.
+	Anywhere bool
 	// Earlier: the input is that of a revision, to which nobody can add anything.
 	Earlier bool
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only

@@ -3,10 +3,8 @@ package check
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -125,7 +123,7 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	checkout := false
 	if before.isBase {
-		if err := unlike(before, after, before.Files); err != nil {
+		if err := unlike(before, after, before.Files, ""); err != nil {
 			return nil, err
 		}
 		checkout = len(source.ToBuild(before.Files)) > 0 && len(source.ToBuild(after.Files)) == 0
@@ -232,7 +230,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 		notes = append(notes, n.String())
 	}
 	lacking, lacks := dependencies(before, after)
-	notes = append(notes, lacks...)
+	notes = slices.Concat(notes, lacks, reconfigured(before.options.Config, after.options.Config))
 	for _, list := range []*[]string{&notes, &rejected} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
@@ -277,86 +275,4 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, befor
 		err = l.keep(before)
 	}
 	return l, err
-}
-
-// FindNamespace gives the Service its namespace, if it has none: that of the only Service of its name, or, if it may be
-// assumed, of the only one that routes have as a parent.
-func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
-	if key.Namespace == "" {
-		key.Namespace = t.options.Namespace
-	}
-	if key.Namespace == "" {
-		found := t.world.files.ServicesNamed(key.Kind, key.Name)
-		if context := t.world.context; len(found) == 0 && context != nil {
-			found = context.objects.ServicesNamed(key.Kind, key.Name)
-		}
-		if len(found) == 0 && assume {
-			found = t.table.Parents(key.Kind, key.Name)
-		}
-		switch len(found) {
-		case 0:
-			return t.lacks(*key, key.Kind+" "+key.Name)
-		case 1:
-			*key = found[0]
-		default:
-			names := make([]string, len(found))
-			for i := range found {
-				names[i] = found[i].Namespace
-			}
-			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
-		}
-	}
-	return nil
-}
-
-// lacks is the error that a Service is not in the input, with that which is probably meant.
-func (t *Traffic) lacks(key mesh.ServiceKey, written string) error {
-	err := t.options.lacks(written)
-	if near, ok := t.world.files.NearestService(key); ok && !t.options.Earlier {
-		err = fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return err
-}
-
-// lacks is the error that an object is not in the input, nor to be seen in the cluster.
-func (o *Options) lacks(object string) error {
-	switch {
-	case o.Earlier:
-		return fmt.Errorf("%s is not in the input, which may have been elsewhere there; expect a backend or a status until the revision has it", object)
-	case o.Cluster != nil && len(o.named()) == 0:
-		return fmt.Errorf("you cannot read %s", object)
-	case o.Cluster != nil:
-		return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", object)
-	case o.Alone:
-		return fmt.Errorf("%s is not in the input; add it", object)
-	}
-	return fmt.Errorf("%s is not in the input; add it, or use --cluster", object)
-}
-
-// findService gives the Service its namespace, and returns an error where it is not
-// known, and not to be assumed.
-func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
-	if err := t.FindNamespace(key, assume); err != nil {
-		return err
-	}
-	if assume && slices.Contains(t.table.Parents(key.Kind, key.Name), *key) {
-		return nil
-	}
-	if _, err := mesh.FindService(t.world, *key); errors.Is(err, mesh.ErrUnknown) {
-		if found := *key; t.options.Cluster == nil && t.options.Namespace == "" {
-			if found.Namespace = "default"; t.has(found) { // which objects that name none get
-				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
-			}
-		}
-		err := t.lacks(*key, key.String())
-		if assume && t.options.Cluster == nil { // what diff shows of the version without routes
-			why := "no route of the input has it as a parent, so requests reach the Service itself, if it exists"
-			if left := t.leftOutOn(*key); len(left) > 0 {
-				why = firstOf(distinct(left))
-			}
-			err = fmt.Errorf("%w; %s", err, why)
-		}
-		return err
-	}
-	return nil
 }

@@ -87,11 +87,11 @@ func baseToBuild(options *Options, all []sets.Set) error {
 }
 
 // unlike returns an error if the input is built and the base is not, though it has what could be: each route would be another one.
-func unlike(before, after *Options, base []string) error {
+func unlike(before, after *Options, base []string, more string) error {
 	if len(after.Kustomizations)+len(after.Charts) == 0 || len(before.Kustomizations)+len(before.Charts) > 0 {
 		return nil
 	}
-	return asBuilt(before, base, "name the one of the input with --base")
+	return asBuilt(before, base, "name the one of the input with --base"+more)
 }
 
 // asBuilt returns an error if the version before has kustomizations or charts that are read as plain files, with what to do about it.

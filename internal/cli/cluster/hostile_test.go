@@ -65,7 +65,7 @@ func hostileFolder(t *testing.T) string {
 		"given.json":             hostileGiven("/" + hostile.Text),
 		"foreign.json":           hostileGiven("(" + hostile.Text),
 		"base/a.yaml":            hostile.Manifests("shop", "cart2", "v"),
-		"a.gammaguard-test.yaml": hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON(hostile.Text) + `}`),
+		"a.gammaguard-test.yaml": hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON("HTTPRoute shop/"+hostile.Text) + `}`),
 		"broken-test.yaml":       hostileTests(`, expect: {` + hostile.JSON(hostile.Text) + `: 1}`),
 		"../guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nexemptions: {usernames: [" + hostile.JSON(hostile.Text) +
 			"], groups: [" + hostile.JSON(hostile.Text) + "]}\n",

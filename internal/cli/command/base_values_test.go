@@ -67,15 +67,17 @@ func TestBaseNotBuilt(t *testing.T) {
 	}
 	put(t, "plain/web.yaml", strings.ReplaceAll(orphan, "metadata: {", "metadata: {namespace: prod, "))
 	put(t, "was/more/weights.yaml", "- {op: remove, path: /spec}") // a patch is no object
-	const build = "error: --base was: its kustomizations and charts are not built: was/chart, was/prod; name the one of the input with --base\n"
+	const build = "error: --base was: its kustomizations and charts are not built: was/chart, was/prod; name the one of the input with --base"
+	const beside = ", or add what is deployed beside the input to it with -k or --helm\n"
 	for _, test := range []struct {
 		command, want string
 		code          int
 	}{
-		{"diff -k is/prod --base was", build, ExitUsage},
-		{"check -k is/prod --base was", build, ExitUsage},
-		{"diff --helm is/chart --base was", build, ExitUsage},
-		{"check --helm is/chart --base was", build, ExitUsage},
+		{"diff -k is/prod --base was", build + "\n", ExitUsage},
+		{"check -k is/prod --base was", build + beside, ExitUsage},
+		{"diff --helm is/chart --base was", build + "\n", ExitUsage},
+		{"check --helm is/chart --base was", build + beside, ExitUsage},
+		{"check --helm is/chart -k was/prod", "4 routes in 2 files", ExitClean},
 		{"diff -f plain --base was", "error: the base cannot be read: was/more/weights.yaml:1: ", ExitUsage},
 		{"diff -k is/prod/kustomization.yaml --base was/prod/kustomization.yaml", "no change", ExitClean},
 		{"diff -k is/prod --base was/prod", "no change", ExitClean},

@@ -176,3 +176,25 @@ func TestCheckParentKindOmitted(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckPatchedNames: what a patch says of names that kustomize changes later is in the build, and is its own.
+func TestCheckPatchedNames(t *testing.T) {
+	const of = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec:\n"
+	for _, affix := range []string{"", "namePrefix: p-\n", "nameSuffix: -s\n"} {
+		folder := written(t, map[string]string{
+			"base/kustomization.yaml": "resources: [all.yaml]\n",
+			"base/all.yaml": "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n" +
+				of + "  parentRefs: [{group: \"\", kind: Service, name: cart}]\n  rules: [{backendRefs: [{name: cart, port: 80}]}]\n",
+			"prod/kustomization.yaml":   "namespace: shop\nresources: [../base]\npatches: [{path: port.yaml}, {path: split.yaml}]\nconfigurations: [name-references.yaml]\n" + affix,
+			"prod/name-references.yaml": nameReferences(t),
+			"prod/port.yaml":            of + "  parentRefs: [{group: \"\", kind: Service, name: cart, port: 81}]\n",
+			"prod/split.yaml":           of + "  rules:\n  - backendRefs:\n    - {name: cart, port: 80}\n    - {name: cart, weight: 2}\n",
+		})
+		got := runIn(t, folder, "check", "--fix", "--strict", "--complete")
+		for _, want := range []string{"prod/port.yaml\n     5  deny ", "not fixed  prod/split.yaml:8 ", "it is set here, not in base/all.yaml"} {
+			if !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "no set has") || got.stderr != "" {
+				t.Errorf("%s: no %q in %+v", affix, want, got)
+			}
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -90,9 +92,20 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q: want %q in %q", test.args, test.want, got.stdout)
 		}
 	}
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if got := run(t, "", "completion", shell); got.code != ExitClean || !strings.Contains(got.stdout, "gammaguard") {
-			t.Errorf("%s: %+v", shell, got)
+	root := New("gammaguard", streamsOf(t))
+	scripts := map[string]func(io.Writer) error{
+		"bash":       func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"zsh":        root.GenZshCompletion,
+		"fish":       func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"powershell": root.GenPowerShellCompletionWithDesc,
+	}
+	for shell := range scripts {
+		var want bytes.Buffer
+		if err := scripts[shell](&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "", "completion", shell); got.code != ExitClean || got.stdout != want.String() { // nothing in a script is escaped
+			t.Errorf("%s: exit code %d, %s (-want +got)\n%s", shell, got.code, got.stderr, cmp.Diff(want.String(), got.stdout))
 		}
 		if got := run(t, "", "completion", shell, "--help"); got.code != ExitClean || strings.Contains(got.stdout, "#") {
 			t.Errorf("%s: the help has marks of Markdown: %+v", shell, got)

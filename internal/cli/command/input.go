@@ -52,6 +52,9 @@ func (f *inputFlags) complete() (named bool, err error) {
 		f.options.Kustomizations[i] = source.Folder(path)
 	}
 	f.chart.Path = source.Folder(f.chart.Path)
+	if f.options.BuildTimeout <= 0 {
+		return false, errors.New("--build-timeout must be longer than 0s")
+	}
 	if err := errors.Join(exist("crds", f.options.CRDs), exist("base", f.options.Base)); err != nil {
 		return false, err
 	}

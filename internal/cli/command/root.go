@@ -153,14 +153,15 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	root.Flags().BoolVar(&printed, "version", false, "print the version and exit")
 	root.SetIn(streams.In)
-	// Whatever a command writes for people ends here.
-	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
+	root.SetOut(streams.Out) // where the scripts of completion end, in which each character is the program's own
 	root.SetErr(printable.NewWriter(streams.ErrOut, isTerminal(streams.ErrOut)))
 	root.SetFlagErrorFunc(usage)
 	listConnectionLast(root)
 	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTest(), newTrace(), newVerify(), newVersion())
 	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()
+	// Whatever a command writes for people ends here.
+	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
 	plainHelp(root)
 	return root
 }

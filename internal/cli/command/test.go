@@ -94,7 +94,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(args); err != nil {
 		return usage(cmd, err)
 	}
-	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), true
+	f.options.Stdin, f.options.Alone, f.options.Anywhere = cmd.InOrStdin(), true, true
 	paths := args
 	if f.given && !f.initialize { // else the file names the input, when it is run
 		paths = nil

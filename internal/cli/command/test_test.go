@@ -28,6 +28,7 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "-f none", want: ExitUsage, stderr: "error: none: no such file or directory\n"},
 		{args: "--mesh consul", want: ExitUsage, stderr: "error: invalid argument \"consul\" for \"--mesh\" flag: must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f - --mesh istio,kuma", want: ExitUsage, stderr: "error: standard input can be read only once\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--build-timeout -1s", want: ExitUsage, stderr: "error: --build-timeout must be longer than 0s\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init a b", want: ExitUsage, stderr: "error: --init writes one file\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init --mesh istio,kuma", want: ExitUsage, stderr: "error: --init takes one mesh at most\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init -o json", want: ExitUsage, stderr: "error: --init cannot be used with -o\nSee 'gammaguard test --help' for usage\n"},
@@ -44,6 +45,47 @@ func TestTestExitCodes(t *testing.T) {
 	const missing = "error: there is nothing to test: these Services of routes are not in the input: Service shop/cart; add them to it\n"
 	if got := run(t, alone, "test", "--init", "-", "-f", "-"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, missing) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTestShortNames: the only Service of a name is meant also where -n names the namespace of objects without one, which comes first where there are two.
+func TestTestShortNames(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: scores, namespace: sports}, spec: {ports: [{port: 80}]}}\n"
+	t.Chdir(written(t, map[string]string{
+		"m.yaml": service,
+		"gammaguard-test.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {files: [m.yaml]}\n" +
+			"tests:\n- {name: a, request: {service: scores, port: 80}, expect: {backend: scores:80}}\n",
+	}))
+	for _, args := range [][]string{{"test"}, {"test", "-n", "games"}} {
+		if got := run(t, "", args...); got.code != ExitClean {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	put(t, "m.yaml", service+"---\n"+strings.ReplaceAll(service, "namespace: sports", "namespace: play")+"---\n"+strings.ReplaceAll(service, ", namespace: sports", ""))
+	if got := run(t, "", "test", "-n", "games"); got.code != ExitClean {
+		t.Errorf("one is in that namespace: %+v", got)
+	}
+	put(t, "m.yaml", service)
+	if got := run(t, "", "trace", "scores:80", "-n", "games", "-f", "m.yaml"); got.code != ExitUsage || !strings.Contains(got.stderr, "Service games/scores is not in the input") || !strings.Contains(got.stderr, "did you mean Service sports/scores?") {
+		t.Errorf("trace asks for that of the namespace: %+v", got)
+	}
+}
+
+// TestTestInitEscaped: on standard output too, the tests have values of which a part is escaped there.
+func TestTestInitEscaped(t *testing.T) {
+	t.Chdir(written(t, map[string]string{"web.yaml": `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{matches: [{headers: [{name: deck, value: "a##[b]"}]}], backendRefs: [{name: web, port: 80}]}]}}
+`}))
+	wrote := run(t, "", "test", "--init", "-", "-f", "web.yaml")
+	if wrote.code != ExitClean || strings.Contains(wrote.stdout, "##") {
+		t.Fatalf("%+v", wrote)
+	}
+	put(t, "gammaguard-test.yaml", wrote.stdout)
+	if got := run(t, "", "test", "-f", "web.yaml"); got.code != ExitClean || !strings.Contains(got.stdout, "2 passed") {
+		t.Errorf("%+v\n%s", got, wrote.stdout)
 	}
 }
 

@@ -212,9 +212,9 @@ func TestTraceOfWhatIsNotThere(t *testing.T) {
 		itself = "; no route of the input has it as a parent, so requests reach the Service itself, if it exists"
 	)
 	for args, want := range map[string]string{
-		"service/cart.bank:80 --from faces -f main": "Service bank/cart is not in the input; add it, or use --cluster" + itself,
+		"service/cart.bank:80 --from faces -f main": "Service bank/cart is not in the input; add it, or use --cluster; did you mean Service shop/cart?" + itself,
 		"service/none:80 -f main":                   "Service none is not in the input; add it, or use --cluster",
-		"service/cart:80 -n other -f main":          "Service other/cart is not in the input; add it, or use --cluster" + itself,
+		"service/cart:80 -n other -f main":          "Service other/cart is not in the input; add it, or use --cluster; did you mean Service shop/cart?" + itself,
 		"service/cart:80 -f main -f -":              "Service cart is in namespaces faces, shop: specify one with --namespace",
 		"service/cart:81 -f main":                   "Service shop/cart has no port 81: its ports are 80 (http)",
 		"service/none.shop:80 -f main --complete":   "Service shop/none does not exist",

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -70,7 +71,7 @@ func nodeOf(v reflect.Value) *yaml.Node {
 	case reflect.String:
 		n := &yaml.Node{}
 		n.SetString(v.String())
-		if n.Style == yaml.LiteralStyle { // which takes more than one line
+		if n.Style == yaml.LiteralStyle || printable.Text(v.String()) != v.String() { // which takes more than one line, or is escaped where it is shown
 			n.Style = yaml.DoubleQuotedStyle
 		}
 		if _, err := strconv.Atoi(v.String()); err == nil && v.Type() == reflect.TypeFor[Status]() {

@@ -130,6 +130,13 @@ func (r *Request) parse() (problems []string) {
 // revisionName is a branch, a tag, or a commit, and its ancestors.
 var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}([~^][0-9]{0,4}){0,4}$`)
 
+// The forms of expectations that nothing else can meet: a route, a backend that lacks its port, and a number that is no status of HTTP.
+var (
+	routeName    = regexp.MustCompile(`(?s)^[A-Za-z]+ .+/.+$`)
+	backendAlone = regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z0-9.-]+$`)
+	noStatus     = regexp.MustCompile(`^([0-9]{0,2}|[06-9][0-9]{2}|[0-9]{4,})$`)
+)
+
 // validate returns what is wrong with an expectation.
 func (e *Expect) validate() (problems []string) {
 	fail := func(format string, args ...any) { problems = append(problems, printable.Sprintf(format, args...)) }
@@ -144,6 +151,21 @@ func (e *Expect) validate() (problems []string) {
 		fail("only one of backend, status, shares, redirect, and asInRevision can be set")
 	case given == 0 && e.Route == "" && e.Effects == nil:
 		fail("nothing is expected: set backend, status, shares, redirect, route, effects, or asInRevision")
+	}
+	backend := func(field, name string) {
+		if backendAlone.MatchString(name) {
+			fail("%s: %q lacks a port: want NAME:PORT, or NAMESPACE/NAME:PORT", field, name)
+		}
+	}
+	status := func(field string, status Status) {
+		if status != "" && noStatus.MatchString(string(status)) {
+			fail("%s: %q is not a status of HTTP, which is from 100 to 599", field, string(status))
+		}
+	}
+	backend("backend", e.Backend)
+	status("status", e.Status)
+	if e.Route != "" && !routeName.MatchString(e.Route) {
+		fail("route: %q: want KIND NAMESPACE/NAME, such as HTTPRoute shop/cart", e.Route)
 	}
 	if e.AsInRevision != "" && !revisionName.MatchString(e.AsInRevision) {
 		fail("asInRevision: %q is not a branch, a tag, or a commit", e.AsInRevision)
@@ -175,6 +197,8 @@ func (e *Expect) validate() (problems []string) {
 		if s.Backend != "" && s.Status != "" || s.Backend == "" && s.Status == "" && !redirects {
 			fail("%s: one of backend and status is required", path)
 		}
+		backend(path+".backend", s.Backend)
+		status(path+".status", s.Status)
 		if s.Weight < 1 || s.Weight > maxWeight {
 			fail("%s.weight: must be from 1 to %d", path, maxWeight)
 		}

@@ -90,6 +90,16 @@ tests:
 		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {effects: {mirrors: [{backend: a:80, parts: 5}]}}\n", alike: true,
 		want: "t.yaml:6: tests[0].expect: effects.mirrors[0]: set backend, and parts and of where not all requests are copied: parts is at most of, and of at most 16000000",
 	},
+	{
+		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {backend: shop/c, route: shop/c}\n", alike: true,
+		want: "t.yaml:6: tests[0].expect: backend: \"shop/c\" lacks a port: want NAME:PORT, or NAMESPACE/NAME:PORT\n" +
+			"t.yaml:6: tests[0].expect: route: \"shop/c\": want KIND NAMESPACE/NAME, such as HTTPRoute shop/cart",
+	},
+	{
+		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {shares: [{backend: c, weight: 1}, {status: 999, weight: 1}]}\n", alike: true,
+		want: "t.yaml:6: tests[0].expect: shares[0].backend: \"c\" lacks a port: want NAME:PORT, or NAMESPACE/NAME:PORT\n" +
+			"t.yaml:6: tests[0].expect: shares[1].status: \"999\" is not a status of HTTP, which is from 100 to 599",
+	},
 	{text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {redirect: {}}\n", want: "t.yaml:6: tests[0].expect: redirect: set status, location, or both"},
 	{
 		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {backend: a:80, status: 404}\n", alike: true,

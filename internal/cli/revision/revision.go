@@ -48,6 +48,9 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 		base, _, _ := strings.Cut(revision, "..")
 		return nil, fmt.Errorf("%q is not one revision; for the changes of a branch alone, use %s", revision, mergeBase(cmp.Or(base, "main")))
 	}
+	if _, lacks := git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{commit}"); err != nil && lacks == nil {
+		return nil, errPartial
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a revision of the repository in %s; fetch it first (actions/checkout: fetch-depth: 0)", revision, top)
 	}
@@ -211,7 +214,8 @@ func (t *Tree) NamedIn(text string) string {
 			text = strings.ReplaceAll(strings.ReplaceAll(text, relative+separator, t.revision+":"), relative, t.revision+":.")
 		}
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(text, t.files()+separator, t.revision+":"), t.files(), t.revision+":.")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, t.files()+separator, t.revision+":"), t.files(), t.revision+":.")
+	return strings.ReplaceAll(text, t.folder+separator, t.revision+":.."+separator) // where a link leads out
 }
 
 // Remove removes the temporary folder.

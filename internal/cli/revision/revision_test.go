@@ -113,15 +113,19 @@ func TestCheckoutOfWhatIsNotThere(t *testing.T) {
 // TestPartial: nothing is fetched for a partial clone, and the error says what to do.
 func TestPartial(t *testing.T) {
 	top := repository(t)
-	clone := filepath.Join(t.TempDir(), "clone")
-	for _, args := range [][]string{{"-C", top, "config", "uploadpack.allowFilter", "true"}, {"clone", "--quiet", "--no-checkout", "--filter=blob:none", "file://" + top, clone}} {
-		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil { //nolint:gosec // the arguments are those above
+	run := func(args ...string) {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil { //nolint:gosec // the arguments are those below
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	t.Chdir(clone)
-	if _, err := revision.Checkout(t.Context(), "base"); err == nil || !strings.HasPrefix(err.Error(), "the clone is partial, and lacks files of the revision: clone without --filter") {
-		t.Error(err)
+	run("-C", top, "config", "uploadpack.allowFilter", "true")
+	for _, filter := range []string{"blob:none", "tree:0"} {
+		clone := filepath.Join(t.TempDir(), "clone")
+		run("clone", "--quiet", "--no-checkout", "--filter="+filter, "file://"+top, clone)
+		t.Chdir(clone)
+		if _, err := revision.Checkout(t.Context(), "base"); err == nil || !strings.HasPrefix(err.Error(), "the clone is partial, and lacks files of the revision: clone without --filter") {
+			t.Errorf("%s: %v", filter, err)
+		}
 	}
 }
 

@@ -97,10 +97,13 @@ func list(ctx context.Context, tree string) (entries []entry, submodules []strin
 	return entries, submodules, nil
 }
 
-// lacking returns what to do where git says that a partial clone lacks files of the revision: nothing is fetched for it; otherwise, the error.
+// errPartial says what to do where a partial clone lacks files of the revision: nothing is fetched for it.
+var errPartial = errors.New("the clone is partial, and lacks files of the revision: clone without --filter (actions/checkout: without filter and sparse-checkout), or first write it with git archive, to /dev/null, which fetches them")
+
+// lacking returns errPartial where that is what git says, and otherwise the error.
 func lacking(said string, err error) error {
 	if strings.Contains(said, "lazy fetching disabled") || strings.Contains(said, "promisor remote") {
-		return errors.New("the clone is partial, and lacks files of the revision: clone without --filter (actions/checkout: without filter and sparse-checkout), or first write it with git archive, to /dev/null, which fetches them")
+		return errPartial
 	}
 	return err
 }

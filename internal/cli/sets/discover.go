@@ -181,8 +181,8 @@ func (d *discovery) walk(root string) error {
 		case err != nil && path == root:
 			return err
 		case err != nil:
-			d.hidden(path, "cannot be read: "+err.Error())
-			return nil //nolint:nilerr // the others are judged all the same
+			d.cannot(path, err)
+			return nil // the others are judged all the same
 		}
 		at := path
 		if path == root {
@@ -291,7 +291,7 @@ func (d *discovery) file(path string) {
 	case err != nil && path == build.KustomizationFile(at): // that of a set, which says so
 		return
 	case err != nil:
-		d.hidden(path, "cannot be read: "+err.Error())
+		d.cannot(path, err)
 		return
 	}
 	size := source.Size(data)
@@ -345,6 +345,13 @@ func (d *discovery) template(path string, may bool) {
 
 func (d *discovery) skip(path, reason string) {
 	d.Skipped = append(d.Skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
+}
+
+// cannot skips what cannot be read.
+func (d *discovery) cannot(path string, err error) {
+	why := "cannot be read: " + err.Error()
+	d.unreadable = append(d.unreadable, report.Skipped{Path: absolute(path), Reason: filepath.ToSlash(path) + ": " + why})
+	d.hidden(path, why)
 }
 
 // hidden skips what may hold routes: a strict check fails because of it.

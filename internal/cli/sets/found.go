@@ -46,6 +46,8 @@ type Found struct {
 	disregarded []string
 	// counts says which one does.
 	counts string
+	// unreadable are the files and folders that cannot be read, by their absolute paths, each with why.
+	unreadable []report.Skipped
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
 	reported map[string]bool
 	unlooked map[ignorePattern]bool
@@ -199,6 +201,16 @@ func (f *Found) objects(all *source.Taken) (holders []holder) {
 		}
 	}
 	return holders
+}
+
+// Unreadable returns why the file, or a folder that it is in, cannot be read; empty if it can, or is not there.
+func (f *Found) Unreadable(file string) string {
+	for i := range f.unreadable {
+		if u := &f.unreadable[i]; Below(absolute(file), u.Path) {
+			return u.Reason
+		}
+	}
+	return ""
 }
 
 // taken reports whether the sets have each route of the file, or, where they cannot be read, one that was made of it.

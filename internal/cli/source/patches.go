@@ -189,7 +189,7 @@ func (p *patch) sets(d *Document, path string, value any, is state) (place repor
 	}
 	if p.merge != nil {
 		given, line, found := p.merge.Field(path)
-		return report.Place{File: p.file, Line: p.line - 1 + line}, found && same(given, value)
+		return report.Place{File: p.file, Line: p.line - 1 + line}, found && p.later.same(given, value, fieldOf(path))
 	}
 	parts := !is.lacked && strings.Count(path, ".") > 1 // a rule as a whole, and all of them, have parts that do not bear on each other
 	pointer := "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
@@ -202,7 +202,7 @@ func (p *patch) sets(d *Document, path string, value any, is state) (place repor
 			continue
 		}
 		below := parts && strings.HasPrefix(fields.Path, pointer+"/")
-		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || !is.unchanged && (below || appends(fields.Path, fields.Value, pointer, value)) {
+		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || !is.unchanged && (below || appends(fields.Path, fields.Value, pointer, value, p.later)) {
 			place, found = report.Place{File: p.file, Line: p.line - 1 + operation.Line}, true // the last one counts
 		}
 	}
@@ -210,7 +210,7 @@ func (p *patch) sets(d *Document, path string, value any, is state) (place repor
 }
 
 // appends reports whether an operation that appends the element to the list at the path gives the field its value.
-func appends(path string, element any, pointer string, value any) bool {
+func appends(path string, element any, pointer string, value any, later affix) bool {
 	list, end := strings.CutSuffix(path, "-")
 	at, within := strings.CutPrefix(pointer, list)
 	if !end || !within || !strings.HasSuffix(list, "/") {
@@ -234,7 +234,31 @@ func appends(path string, element any, pointer string, value any) bool {
 			return false
 		}
 	}
-	return same(element, value)
+	return later.same(element, value, keys[len(keys)-1])
+}
+
+// fieldOf returns the last field of a path.
+func fieldOf(path string) string { return path[strings.LastIndexAny(path, ".[")+1:] }
+
+// same reports whether the value is what was given for the field, but for what is put around names: with name references, kustomize does so in
+// routes too.
+func (a affix) same(given, value any, field string) bool {
+	switch given := given.(type) {
+	case map[string]any:
+		made, _ := value.(map[string]any)
+		for name, of := range given {
+			if got, found := made[name]; !found || !a.same(of, got, name) {
+				return false
+			}
+		}
+		return made != nil && len(made) == len(given)
+	case []any:
+		made, is := value.([]any)
+		return is && slices.EqualFunc(given, made, func(of, got any) bool { return a.same(of, got, "") })
+	case string:
+		return value == given || field == "name" && value == a.prefix+given+a.suffix
+	}
+	return same(given, value)
 }
 
 // same reports whether the values are the same in JSON.

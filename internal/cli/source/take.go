@@ -55,7 +55,7 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 		_, _, attaches := p.merge.Field("spec.parentRefs")
 		attaches = attaches || !p.merge.IsRoute()
 		deletes, _, _ := p.merge.Field("$patch")
-		if deletes == "delete" && deletable(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge)) {
+		if deletes == "delete" && deletable(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge, p.later)) {
 			at := PlaceOf(p.merge)
 			at.Key.Namespace = cmp.Or(at.Key.Namespace, in.namespace())
 			t.route(in.Resolved(p.file), at)
@@ -64,33 +64,34 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 }
 
 // has reports whether one of the files has a route of the kind, version and name of the patch, in its namespace if it has
-// one, with all fields of its spec, all its labels and annotations, and no other findings silenced than in the patch.
-func has(files []*File, patch *manifest.Object) bool {
+// one, with all fields of its spec, all its labels and annotations, and no other findings silenced than in the patch. The affix is what is put around
+// its names later.
+func has(files []*File, patch *manifest.Object, later affix) bool {
 	return slices.ContainsFunc(files, func(f *File) bool {
 		return slices.ContainsFunc(f.Documents, func(d Document) bool {
 			return names([]*File{{Documents: []Document{d}}}, patch) && d.Version == patch.Version && silences(d.Object) == silences(patch) &&
 				(patch.Key.Namespace == "" || patch.Key.Namespace == d.Key.Namespace) &&
-				shows(d.Object, patch, "spec") && shows(d.Object, patch, "metadata.labels") && shows(d.Object, patch, "metadata.annotations")
+				shows(d.Object, patch, "spec", later) && shows(d.Object, patch, "metadata.labels", affix{}) && shows(d.Object, patch, "metadata.annotations", affix{})
 		})
 	})
 }
 
 // shows reports whether the object has what the patch has below the path.
-func shows(object, patch *manifest.Object, path string) bool {
+func shows(object, patch *manifest.Object, path string, later affix) bool {
 	wanted, _, _ := patch.Field(path)
 	made, _, _ := object.Field(path)
-	return wanted == nil || includes(made, wanted)
+	return wanted == nil || later.includes(made, wanted)
 }
 
-// includes reports whether the value is the same as the wanted one, but for more fields.
-func includes(value, wanted any) bool {
+// includes reports whether the value is the same as the wanted one, but for more fields, and what is put around names.
+func (a affix) includes(value, wanted any) bool {
 	fields, isMap := wanted.(map[string]any)
 	if !isMap {
-		return same(value, wanted)
+		return a.same(wanted, value, "")
 	}
 	has, _ := value.(map[string]any)
 	for name, of := range fields {
-		if got, found := has[name]; !found || !includes(got, of) {
+		if got, found := has[name]; !found || !a.includes(got, of) {
 			return false
 		}
 	}

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDiffUnreadable: what a file holds that cannot be read is neither gone nor new: the directory is not compared, which is an error if it could be
+// before.
+func TestDiffUnreadable(t *testing.T) {
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
+`
+	files := map[string]string{
+		"ns.yaml":    "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n",
+		"svc.yaml":   "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}\n",
+		"route.yaml": route,
+	}
+	for file := range files {
+		t.Run(file, func(t *testing.T) {
+			t.Chdir(written(t, files))
+			commit(t)
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink("../"+file, file); err != nil {
+				t.Fatal(err)
+			}
+			want := "error: directory .: not compared: " + file + ": cannot be read: "
+			if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, want) || !strings.Contains(got.stdout, "no change in what was compared; ") {
+				t.Errorf("it can no longer be read: %+v", got)
+			}
+			commit(t)
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			put(t, file, files[file])
+			want = "note: directory . is not compared: the base cannot be read: HEAD:" + file + ": cannot be read: "
+			if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stdout, os.TempDir()) {
+				t.Errorf("it can be read again: %+v", got)
+			}
+		})
+	}
+}
