@@ -13,8 +13,8 @@ func parentHeadless() *validate.Rule {
 		Title: "The parent is a headless Service or ServiceImport",
 		Rationale: "A mesh identifies traffic to a Service by its cluster IP. A headless Service has none, so there is no traffic to match and the " +
 			"route has no effect.",
-		Remedy: "Refer to a Service with a cluster IP: create a second Service of type ClusterIP for the same Pods, or delete the headless one and create " +
-			"it again without clusterIP: None. An update does not change it: a Service keeps its cluster IP.",
+		Remedy: "Refer to a Service with a cluster IP: create a second Service of type ClusterIP for the same Pods. Or delete the headless one, and " +
+			"create it again without clusterIP: None: an update does not change the cluster IP of a Service.",
 		Citation: "GEP-1294, Allowed service types: headless Services SHOULD NOT be supported as a parentRef",
 		Default:  validate.Deny,
 		Fault:    validate.ParentHeadless,
