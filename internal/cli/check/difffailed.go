@@ -42,12 +42,17 @@ func brokenInput(failed error) (*report.Diff, error) {
 	if !isBroken(failed) {
 		return nil, failed
 	}
+	return Failed(failed), failed
+}
+
+// Failed is the difference of an input that cannot be compared, with why.
+func Failed(failed error) *report.Diff {
 	diff := NotCompared(failed)
 	diff.Notes = nil
 	for _, part := range parts(failed) {
 		diff.Failures = append(diff.Failures, "the input is not compared: "+oneLine(part.Error()))
 	}
-	return diff, failed
+	return diff
 }
 
 // parts returns the errors that one is made of.

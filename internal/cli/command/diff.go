@@ -115,7 +115,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	f.given = f.access.config
 	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
-		return err
+		return f.fail(cmd, err)
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		diff, err = f.compareSets(cmd.Context(), project)
 	}
 	if diff == nil {
-		return err
+		return f.fail(cmd, err)
 	}
 	if err := errors.Join(f.outputs.write(cmd.OutOrStdout(), func(w io.Writer, format string) error { return writeDiff(w, format, diff) }), err); err != nil {
 		return err
@@ -138,6 +138,16 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return errFindings
 	}
 	return nil
+}
+
+// fail returns the error, and writes it in the formats that take the place of an earlier comment or report.
+func (f *diffFlags) fail(cmd *cobra.Command, err error) error {
+	return errors.Join(f.outputs.write(cmd.OutOrStdout(), func(w io.Writer, format string) error {
+		if format == "text" {
+			return nil
+		}
+		return writeDiff(w, format, check.Failed(err))
+	}), err)
 }
 
 func (f *diffFlags) validate(cmd *cobra.Command) error {

@@ -42,3 +42,20 @@ func TestDiffUnreadable(t *testing.T) {
 		})
 	}
 }
+
+// TestDiffFailed: what keeps all from being compared is in the comment too, in which an earlier one would stay.
+func TestDiffFailed(t *testing.T) {
+	t.Chdir(written(t, map[string]string{"web/web.yaml": orphan}))
+	commit(t)
+	put(t, ".gammaguard.yaml", projectHeader+"sets: [{files: [gone]}]\n")
+	for format, want := range map[string]string{
+		"text":     "",
+		"json":     `"the input is not compared: .gammaguard.yaml:3: sets[0].files[0]: gone does not exist`,
+		"markdown": "> `the input is not compared: .gammaguard.yaml:3: sets[0].files[0]: gone does not exist",
+	} {
+		got := run(t, "", "diff", "--base-ref", "HEAD", "-o", format)
+		if got.code != ExitUsage || !strings.Contains(got.stdout, want) || (got.stdout == "") != (want == "") || !strings.HasPrefix(got.stderr, "error: .gammaguard.yaml:3: ") {
+			t.Errorf("%s: %+v", format, got)
+		}
+	}
+}
