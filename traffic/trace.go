@@ -191,7 +191,7 @@ func (r *Request) find(service *mesh.Service) (at int, err error) {
 			at = i
 		}
 		if r.Port == 0 && r.PortName == "" && p.Number != service.Ports[0].Number {
-			return 0, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name, service.Ports[0].Number)
+			return 0, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name+"."+r.Service.Namespace, service.Ports[0].Number)
 		}
 	}
 	if at < 0 {

@@ -532,7 +532,7 @@ func TestTraceOfPorts(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]string{
-		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two:80",
+		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two.shop:80",
 		"two:grpc":         "Service shop/two has no port grpc: its ports are 80 (http), 81 (admin)",
 		"http://one.shop/": "Service shop/one has no port 80: its ports are 8080",
 		"none":             "Service shop/none has no ports",
