@@ -37,7 +37,7 @@ func TestInstalled(t *testing.T) {
 	awaitRegistrations(t, admin(t))
 	o.wants(t, check, 4, `(?m)^has served +fail +not yet, `)
 	const reaches = `(?m)^API server reaches gammaguard +fail +.*`
-	o.wants(t, check, 4, reaches+`; Service gammaguard-system/gammaguard-webhook has no endpoint: either no Pod is ready, or its selector matches none$`)
+	o.wants(t, check, 4, reaches+`; Service gammaguard-system/gammaguard-webhook has no endpoint: either no Pod is ready, or its selector matches none: if Pods are ready, delete the Service, and apply the overlay again$`)
 	kubectl(t, "delete", "service", "-n", "gammaguard-system", "gammaguard-webhook")
 	o.wants(t, check, 4, reaches+`; there is no Service gammaguard-system/gammaguard-webhook: apply the overlay again$`)
 	o.serve(t, "config/base/guard.yaml")

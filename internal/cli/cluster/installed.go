@@ -202,7 +202,7 @@ func (i *installation) behindService() string {
 		return fmt.Sprintf("; there is no %s: apply the overlay again", key)
 	}
 	if has, err := mesh.HasEndpoints(i, key); err == nil && !has {
-		return fmt.Sprintf("; %s has no endpoint: either no Pod is ready, or its selector matches none", key)
+		return fmt.Sprintf("; %s has no endpoint: either no Pod is ready, or its selector matches none: if Pods are ready, delete the Service, and apply the overlay again", key)
 	}
 	return ""
 }
