@@ -13,16 +13,35 @@ import (
 	"time"
 )
 
-// What a check of a repository of 20,000 files with 1,500 routes may take on two cores.
+// What a check of a repository of 20,000 files with 1,500 routes may take on two cores, and a comparison with its last revision.
 const (
-	maxTime   = 6 * time.Second
-	maxMemory = 512 << 20
+	maxTime         = 6 * time.Second
+	maxRevisionTime = 3 * maxTime
+	maxMemory       = 512 << 20
 )
 
 // BenchmarkCheck finds the sets of a repository, and checks them: 100 folders, each with
 // a namespace, 15 Services, 15 routes and 169 other manifests, each in a file of its own.
 // It reports the time and the peak memory of the process.
 func BenchmarkCheck(b *testing.B) {
+	benchmark(b, largeRepository(b), []string{"check", "-o", "json"}, `"routes": 1500`, maxTime, maxMemory)
+}
+
+// BenchmarkDiffRevision compares the same repository with its last revision, of which nothing changed.
+func BenchmarkDiffRevision(b *testing.B) {
+	root := largeRepository(b)
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "-q", "-m", "base"}} {
+		cmd := exec.CommandContext(b.Context(), "git", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("git %s: %v: %s", args[0], err, out)
+		}
+	}
+	benchmark(b, root, []string{"diff", "--base-ref", "HEAD"}, "6000 request classes unchanged", maxRevisionTime, maxMemory)
+}
+
+// largeRepository writes the repository.
+func largeRepository(b *testing.B) string {
 	root := b.TempDir()
 	for team := range 100 {
 		namespace := fmt.Sprintf("team-%d", team)
@@ -39,24 +58,24 @@ func BenchmarkCheck(b *testing.B) {
 			put(b, folder, fmt.Sprintf("other-%d.yaml", i), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other-%d, namespace: %s}\ndata: {a: b}\n", i, namespace)
 		}
 	}
-	benchmark(b, []string{"check", root, "-o", "json"}, `"routes": 1500`, maxTime, maxMemory)
+	return root
 }
 
 // BenchmarkCheckFile checks a single file.
 func BenchmarkCheckFile(b *testing.B) {
 	folder := b.TempDir()
 	put(b, folder, "route.yaml", route, "shop", 0, 0)
-	benchmark(b, []string{"check", "-f", filepath.Join(folder, "route.yaml"), "-o", "json"}, `"routes": 1`, 250*time.Millisecond, maxMemory)
+	benchmark(b, folder, []string{"check", "-f", "route.yaml", "-o", "json"}, `"routes": 1`, 250*time.Millisecond, maxMemory)
 }
 
-// benchmark runs the program with two processors, and fails if it takes more than it may.
-func benchmark(b *testing.B, args []string, want string, most time.Duration, memory int64) {
+// benchmark runs the program in the folder with two processors, and fails if it takes more than it may.
+func benchmark(b *testing.B, folder string, args []string, want string, most time.Duration, memory int64) {
 	b.Helper()
 	program := build(b, "gammaguard")
 	var peak int64
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), program, args...)
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+		cmd.Env, cmd.Dir = append(os.Environ(), "GOMAXPROCS=2"), folder
 		out, err := cmd.Output()
 		if err != nil {
 			b.Fatalf("%v: %s", err, out[:min(len(out), 2000)])

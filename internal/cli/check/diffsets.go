@@ -38,7 +38,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, unread: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.Read][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{users: map[*Found]*sets.Users{}, aside: map[*sets.Set]bool{}, unread: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, edited: map[mesh.Read][]string{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -185,6 +185,8 @@ type setsDiff struct {
 	out   *report.Diff
 	// aside are the sets that only one version compares, though both have them, or can read; unread are those that cannot be read.
 	aside, unread map[*sets.Set]bool
+	// users are what uses a file in each version, once that was asked.
+	users map[*Found]*sets.Users
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.

@@ -164,10 +164,19 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 			d.leftOut(version, &sets.Set{Files: []string{file}, Within: set.Within, Taken: set.Taken}, filepath.ToSlash([2]string{at, file}[version]), why)
 		}
 	}
-	if !set.Named {
+	if !set.Named && len(kept) < len(files) {
 		set.Files = kept
+		delete(d.users, d.sides[version].found)
 	}
 	return nil
+}
+
+// usersOf returns which sets of the version use a file.
+func (d *setsDiff) usersOf(f *Found) *sets.Users {
+	if d.users[f] == nil {
+		d.users[f] = sets.NewUsers(f.Sets)
+	}
+	return d.users[f]
 }
 
 // leftOut notes that what one version has is not compared, and why the other one, which has it too, leaves it out.
@@ -229,9 +238,8 @@ func (d *setsDiff) why(f *Found, files ...string) (why string, err error) {
 		if f.surrounds(file) {
 			return "", nil
 		}
-		for j := range f.Sets {
-			switch set := &f.Sets[j]; {
-			case !uses(set, file):
+		for _, set := range d.usersOf(f).Of(file) {
+			switch {
 			case d.unread[set]:
 				unread = append(unread, nameOf(set))
 			case d.aside[set]:
@@ -284,16 +292,4 @@ func holdsFiles(path string) (holds bool, _ error) {
 		err = nil
 	}
 	return holds, err
-}
-
-// uses reports whether the set is of a kustomization, or of a folder, that has the file, or, of a folder, a part of it, or is a chart that is it.
-func uses(set *sets.Set, file string) bool {
-	if set.Kustomization != "" {
-		for path := range source.Uses(set.Within.Read, set.Kustomization) {
-			if sets.Below(path, file) {
-				return true
-			}
-		}
-	}
-	return set.Reads(file) || set.Chart != nil && sets.Below(file, set.Chart.Path) && sets.Below(set.Chart.Path, file)
 }

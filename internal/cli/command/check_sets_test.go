@@ -360,3 +360,40 @@ func TestCheckQuiet(t *testing.T) {
 		t.Errorf("a kustomization that cannot be read: %+v", got)
 	}
 }
+
+// TestCheckApart: who names files of two directories hears that each is a set of its own, if there are findings.
+func TestCheckApart(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, content := range map[string]string{
+		"services/web.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: 80}]}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n",
+		"routes/web.yaml":   "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: web, namespace: shop}\nspec:\n  parentRefs: [{group: \"\", kind: Service, name: web, port: 80}]\n  rules: [{backendRefs: [{name: web, port: 80}]}]\n",
+	} {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	services, routes := filepath.Join(folder, "services"), filepath.Join(folder, "routes")
+	const note = ": each directory is a set of its own; to check these paths together, use -f for each"
+	for _, test := range []struct {
+		args  []string
+		noted bool
+	}{
+		{[]string{services, routes}, true},
+		{[]string{filepath.Join(services, "web.yaml"), filepath.Join(routes, "web.yaml")}, true},
+		{[]string{routes}, false},
+		{[]string{folder}, false},
+		{[]string{services, routes, "--complete"}, true},
+		{[]string{folder, routes}, false},
+		{[]string{"-f", services, "-f", routes}, false},
+	} {
+		got := run(t, "", append([]string{"check"}, test.args...)...)
+		if strings.Contains(got.stdout, note) != test.noted {
+			t.Errorf("%q: noted is not %v: %s", test.args, test.noted, got.stdout)
+		}
+	}
+}

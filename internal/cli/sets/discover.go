@@ -77,6 +77,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return nil, err
 		}
 		d.Sets = d.sets(paths)
+		d.apart = d.apartAt(paths)
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
 			at := absolute(filepath.FromSlash(s.Path))
 			return s.Reason == report.NotManifest && (d.named[at] || d.broken[filepath.Dir(at)])

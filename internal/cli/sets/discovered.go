@@ -246,3 +246,22 @@ func (d *discovery) plain(path string) Set {
 	}
 	return set
 }
+
+// apartAt returns the paths, if they are in several directories of manifests that no path holds.
+func (d *discovery) apartAt(paths []string) []string {
+	if len(paths) < 2 {
+		return nil
+	}
+	directories := 0
+	for _, set := range slices.Concat(d.Sets, d.Bare) {
+		if set.Kind == report.Directory {
+			directories++
+		}
+	}
+	if directories < 2 || slices.ContainsFunc(paths, func(path string) bool {
+		return slices.ContainsFunc(paths, func(other string) bool { return other != path && Below(path, other) })
+	}) {
+		return nil
+	}
+	return paths
+}

@@ -51,6 +51,8 @@ type Found struct {
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
 	reported map[string]bool
 	unlooked map[ignorePattern]bool
+	// apart are the paths that were looked at, if they are in several directories of manifests, none of which has what others have.
+	apart []string
 }
 
 // holder is a file that may hold routes.
@@ -169,6 +171,11 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		notices = append(notices, *note)
 	}
 	notices = append(notices, f.disregardedNotices()...)
+	if len(f.apart) > 0 {
+		notices = append(notices, report.Notice{
+			Path: filepath.ToSlash(f.apart[0]), Message: "each directory is a set of its own; to check these paths together, use -f for each", Explains: true,
+		})
+	}
 	for _, by := range slices.SortedFunc(maps.Keys(declared), ignorePattern.compare) {
 		why := ""
 		if by.reason != "" {

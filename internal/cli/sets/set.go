@@ -67,13 +67,6 @@ func (s *Set) File() string {
 	return ""
 }
 
-// Reads reports whether the file or folder is one of Files, or is in one of these and not left aside, or has one of them.
-func (s *Set) Reads(path string) bool {
-	return slices.ContainsFunc(s.Files, func(file string) bool {
-		return Below(file, path) || Below(path, file) && closest(path, func(absolute string) bool { return s.Aside[absolute] }) == ""
-	})
-}
-
 // closest returns the path, or the folder closest above it, of which that is true; empty for none.
 func closest(path string, is func(absolute string) bool) string {
 	absolute, err := filepath.Abs(path)
@@ -92,10 +85,9 @@ func closest(path string, is func(absolute string) bool) string {
 // this version lacks is left aside.
 func (f *Found) Regroup(named []Set) {
 	var kept []Set
+	users := NewUsers(named)
 	for _, set := range f.Sets {
-		set.Files = slices.DeleteFunc(slices.Clone(set.Files), func(file string) bool {
-			return slices.ContainsFunc(named, func(other Set) bool { return other.Reads(file) })
-		})
+		set.Files = slices.DeleteFunc(slices.Clone(set.Files), func(file string) bool { return len(users.Of(file)) > 0 })
 		if set.Kind != report.Directory || len(set.Files) > 0 {
 			kept = append(kept, set)
 		}
