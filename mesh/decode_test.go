@@ -56,7 +56,7 @@ var everything = []struct {
 		"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
 		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny", "istio.io/use-waypoint": "w"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
 		"annotations": {"a": "b", "gammaguard.dev/consumer-routes-from": "a=b", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}, "status": {"loadBalancer": {}},
-		"spec": {"type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
+		"spec": {"externalName": "a.example", "type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
 			{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP", "appProtocol": "http", "nodePort": 30080}, {"port": 53}, null]}}`,
 		func() any { return new(ServiceObject) },
 	},

@@ -36,8 +36,10 @@ type Service struct {
 	Type ServiceType `json:"type"`
 	// Headless is set for clusterIP None and for ServiceImports of type Headless.
 	// It has no meaning for a Service of type ExternalName.
-	Headless bool   `json:"-"`
-	Ports    []Port `json:"ports"`
+	Headless bool `json:"-"`
+	// Alias is the host that a Service of type ExternalName stands for. Requests to any port go there, whether the Service lists it or not.
+	Alias string `json:"externalName"`
+	Ports []Port `json:"ports"`
 }
 
 // ServiceMetadata is what gammaguard reads of the metadata of a Service or

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -43,12 +44,14 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 	return failed(noMatch, kind, "no rule matches"), known, nil
 }
 
-// unrouted returns what becomes of requests to a port without routes: they go to the Service itself.
+// unrouted returns what becomes of requests to a port without routes: they go to the Service itself, or to the host that it is an alias of.
 func (t *Table) unrouted(pr *portRoutes) (Outcome, error) {
-	out := forwarded(backendName(pr.service.Key, pr.port.Number))
 	if pr.service.Type == mesh.ExternalName {
+		out := forwarded("host " + printable.Text(pr.service.Alias))
+		out.Shares[0].Reason = pr.service.Key.String() + " is of type ExternalName"
 		return out, nil
 	}
+	out := forwarded(backendName(pr.service.Key, pr.port.Number))
 	has, err := mesh.HasEndpoints(t.reader, pr.service.Key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):

@@ -282,11 +282,14 @@ func (d *differ) comparer(tables [2]*Table, key mesh.ServiceKey, services [2]*me
 			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
 				s.because = key.String() + " " + absent(err)
 			}
-		case at < 0:
+		case at < 0 && service.Type != mesh.ExternalName:
 			s.missing = "no such port"
 		default:
+			if at >= 0 {
+				port = service.Ports[at]
+			}
 			var err error
-			if s.routes, err = s.table.portRoutes(service, service.Ports[at], from); err != nil {
+			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
 				return nil, err
 			}
 			c.tied = c.tied || s.routes.owner != nil && !s.routes.owner.SplitKnown()

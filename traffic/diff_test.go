@@ -572,6 +572,31 @@ func TestDiffNotesExternalName(t *testing.T) {
 	}
 }
 
+// TestDiffShowsAlias: a Service that becomes one of type ExternalName sends what its routes took to another host, and so does another name of that,
+// whether or not it lists its ports.
+func TestDiffShowsAlias(t *testing.T) {
+	version := func(spec string) *Table {
+		return newTable(t, Options{}, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {"+spec+"}}", http("shop/web", `parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{`+toV1+`}]`))
+	}
+	const ports, alias, other = "ports: [{port: 80}]", "type: ExternalName, externalName: a.example", "type: ExternalName, externalName: b.example"
+	const is = " 100 % (web is of type ExternalName)"
+	for _, test := range []struct{ before, after, want string }{
+		{ports, alias, "any  cart-v1:8080 100 %  →  host a.example" + is},
+		{ports, alias + ", " + ports, "any  cart-v1:8080 100 %  →  host a.example" + is},
+		{alias + ", " + ports, other, "any  host a.example" + is + "  →  host b.example" + is},
+		{alias, alias + ", " + ports, "no change"},
+		{alias, ports, "any  host a.example" + is + "  →  cart-v1:8080 100 % (HTTPRoute shop/web applies now)"},
+	} {
+		got, err := Diff(version(test.before), version(test.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(got.String(), test.want) {
+			t.Errorf("%s, then %s: want %s in: %s", test.before, test.after, test.want, got)
+		}
+	}
+}
+
 // TestDiffNamesCorrected: of a route that did not apply, the row says that it does now, as it says why one no longer does. Of one that was only replaced, it
 // names the one that is gone.
 func TestDiffNamesCorrected(t *testing.T) {

@@ -139,6 +139,7 @@ func (w *world) addService(in *corev1.Service) {
 	s := &mesh.Service{
 		Key:      mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: in.Namespace, Name: in.Name},
 		Type:     mesh.ServiceType(in.Spec.Type),
+		Alias:    in.Spec.ExternalName,
 		Headless: in.Spec.ClusterIP == corev1.ClusterIPNone,
 	}
 	for _, p := range in.Spec.Ports {

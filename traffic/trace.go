@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -167,31 +168,31 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
-	at, err := r.find(service)
+	port, err := r.find(service)
 	if err != nil {
 		if notes != nil {
 			return nil, fmt.Errorf("%w, as routes name them, since %s", err, t.lacks("the Service", readOf(r.Service)))
 		}
 		return nil, err
 	}
-	pr, err := t.portRoutes(service, service.Ports[at], r.From)
+	pr, err := t.portRoutes(service, port, r.From)
 	if err == nil {
 		pr.notes = notes
 	}
 	return pr, err
 }
 
-// find returns the index of the port of the Service that the request is sent to, and notes its
+// find returns the port of the Service that the request is sent to, and notes its
 // number.
-func (r *Request) find(service *mesh.Service) (at int, err error) {
-	at = -1
+func (r *Request) find(service *mesh.Service) (mesh.Port, error) {
+	at := -1
 	for i, p := range service.Ports {
 		sought := p.Number == r.Port || r.Port == 0 && (r.PortName == "" || p.Name == r.PortName)
 		if sought && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
 			at = i
 		}
 		if r.Port == 0 && r.PortName == "" && p.Number != service.Ports[0].Number {
-			return 0, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name+"."+r.Service.Namespace, service.Ports[0].Number)
+			return mesh.Port{}, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name+"."+r.Service.Namespace, service.Ports[0].Number)
 		}
 	}
 	if at < 0 {
@@ -199,15 +200,20 @@ func (r *Request) find(service *mesh.Service) (at int, err error) {
 		if r.Port == 0 {
 			wanted = r.PortName
 		}
-		if len(service.Ports) == 0 {
-			return 0, fmt.Errorf("%s has no ports", r.Service)
+		switch {
+		case service.Type == mesh.ExternalName && r.Port != 0:
+			return mesh.Port{Number: r.Port, Protocol: cmp.Or(r.Protocol, mesh.TCP)}, nil
+		case service.Type == mesh.ExternalName && wanted == "":
+			return mesh.Port{}, fmt.Errorf("%s is of type ExternalName and lists no port: specify one", r.Service)
+		case len(service.Ports) == 0:
+			return mesh.Port{}, fmt.Errorf("%s has no ports", r.Service)
 		}
-		return 0, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
+		return mesh.Port{}, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
 	}
 	if r.Port = service.Ports[at].Number; r.Port != 0 { // else the Service is assumed
 		r.PortName = ""
 	}
-	return at, nil
+	return service.Ports[at], nil
 }
 
 // portList reads "80 (http), 53 (dns)".

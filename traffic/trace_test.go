@@ -525,7 +525,7 @@ func TestTraceOfPorts(t *testing.T) {
 	one := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: one}, spec: {ports: [{port: 8080}]}}`
 	none := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: none}, spec: {type: ExternalName, externalName: a.example}}`
 	table := tableOf(w, w.read(t, shop+"---\n"+two+"\n---\n"+one+"\n---\n"+none).stored(t), Options{})
-	for target, want := range map[string]int32{"two:admin": 81, "two:80": 80, "one": 8080, "http://two.shop/": 80} {
+	for target, want := range map[string]int32{"two:admin": 81, "two:80": 80, "one": 8080, "http://two.shop/": 80, "none:81": 81} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil || trace.Request.Port != want {
 			t.Errorf("%s: %v, want port %d of %+v", target, err, want, trace)
@@ -535,8 +535,8 @@ func TestTraceOfPorts(t *testing.T) {
 		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two.shop:80",
 		"two:grpc":         "Service shop/two has no port grpc: its ports are 80 (http), 81 (admin)",
 		"http://one.shop/": "Service shop/one has no port 80: its ports are 8080",
-		"none":             "Service shop/none has no ports",
-		"none:80":          "Service shop/none has no ports",
+		"none":             "Service shop/none is of type ExternalName and lists no port: specify one",
+		"none:grpc":        "Service shop/none has no ports",
 	} {
 		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", target, err, want)

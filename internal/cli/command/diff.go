@@ -119,7 +119,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
-		return err
+		return f.fail(cmd, err)
 	}
 	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	var diff *report.Diff

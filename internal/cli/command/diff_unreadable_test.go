@@ -58,4 +58,10 @@ func TestDiffFailed(t *testing.T) {
 			t.Errorf("%s: %+v", format, got)
 		}
 	}
+	put(t, ".gammaguard.yaml", projectHeader)
+	put(t, "guard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nrules: {nope: warn}\n")
+	want := "> `the input is not compared: configuration guard.yaml: rules[nope]: Unsupported value"
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "--config", "guard.yaml", "-o", "markdown"); got.code != ExitUsage || !strings.Contains(got.stdout, want) {
+		t.Errorf("the configuration is broken: %+v", got)
+	}
 }
