@@ -102,7 +102,9 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	clear(c.kept) // what was read before may have changed
 	i := &installation{Cluster: c, ctx: ctx}
 	i.deployment(options.Installation, name)
+	i.permissions()
 	i.election(namespace)
+	i.statusNames()
 	i.probe()
 	registered := i.registrations()
 	i.binding(registered)

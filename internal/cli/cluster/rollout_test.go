@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,6 +85,31 @@ func TestInstalledRollout(t *testing.T) {
 	leads(cluster.Warn, fmt.Sprintf(missing, "rolebinding"))
 	kubectl(t, "", "create", "rolebinding", election, "-n", "rolled", "--role="+election, "--serviceaccount=rolled:default")
 	leads(cluster.OK, "its Role and RoleBinding are there")
+	own := func(check string, result cluster.Result, details string) {
+		t.Helper()
+		_, checks := preflight(t, "--installed --installation rolled/guard")
+		if got := checks[check]; got.Result != result || got.Details != details {
+			t.Errorf("%s: %s %s\nwant %s %s", check, got.Result, got.Details, result, details)
+		}
+	}
+	const webhook, gone = "gammaguard-webhook", "there is no %s gammaguard-webhook: unless you renamed it, gammaguard cannot read what it needs; apply the overlay again"
+	own("permissions", cluster.Warn, fmt.Sprintf(gone, "clusterrole"))
+	kubectl(t, "", "create", "clusterrole", webhook, "--verb=get", "--resource=namespaces")
+	defer kubectl(t, "", "delete", "clusterrole", webhook)
+	own("permissions", cluster.Warn, fmt.Sprintf(gone, "clusterrolebinding"))
+	kubectl(t, "", "create", "clusterrolebinding", webhook, "--clusterrole="+webhook, "--serviceaccount=rolled:default")
+	defer kubectl(t, "", "delete", "clusterrolebinding", webhook)
+	own("permissions", "", "")
+	own("names in status", "", "") // there are no policies
+	policies := filepath.Join("..", "..", "..", "config", "policy", "account", "service_account.yaml")
+	kubectl(t, "", "apply", "-f", policies)
+	defer kubectl(t, "", "delete", "-f", policies)
+	own("names in status", "", "")
+	kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: guard, namespace: rolled}, data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration, status: {controllerName: a.example/guard, formerControllerNames: [gammaguard.dev/guard]}}"}}`, "apply", "-f", "-")
+	const refused = "ValidatingAdmissionPolicy %s does not have %s of the configuration, so the API server refuses %s: see Names in status in docs/configuration.md"
+	own("names in status", cluster.Fail, fmt.Sprintf(refused, "gammaguard-service-account", "a.example/guard", "what gammaguard writes into the status of routes"))
+	kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: guard, namespace: rolled}, data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration, status: {conflictReason: Taken}}"}}`, "apply", "-f", "-")
+	own("names in status", cluster.Fail, fmt.Sprintf(refused, "gammaguard-events", "Taken", "gammaguard's Events"))
 	kubectl(t, "", "delete", "secret", "-n", "rolled", "cert")
 	installed("no Secret", cluster.Warn, "2 of 2 replicas are ready; "+rest+"; there is no Secret rolled/cert, so no Pod that starts becomes ready: apply the overlay again")
 	kubectl(t, "", "create", "secret", "generic", "cert", "-n", "rolled")
