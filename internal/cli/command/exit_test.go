@@ -139,3 +139,28 @@ func TestCheckUnreadable(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestEmptyInput: a flag whose value a variable did not give is refused: the command would take another input, such as a cluster or the directory.
+func TestEmptyInput(t *testing.T) {
+	t.Chdir(written(t, map[string]string{"web.yaml": orphan}))
+	for _, test := range []struct{ flag, args string }{
+		{"-f, --filename", "check -f"},
+		{"-f, --filename", "check -f web.yaml -f"},
+		{"-k, --kustomize", "check -k"},
+		{"--helm", "check --helm"},
+		{"--values", "check --helm x --values"},
+		{"--crds", "check --crds"},
+		{"--base", "check --base"},
+		{"--base", "diff --base"},
+		{"-f, --filename", "diff --base-ref HEAD -f"},
+		{"-f, --filename", "trace svc/web:80 -f"},
+		{"-f, --filename", "graph -f"},
+		{"-k, --kustomize", "test -k"},
+	} {
+		got := run(t, "", append(strings.Fields(test.args), "")...)
+		want := `error: invalid argument "" for "` + test.flag + `" flag: it is empty: a variable or a command that was to name the files gave none`
+		if got.code != ExitUsage || got.stdout != "" || !strings.HasPrefix(got.stderr, want+"\n") {
+			t.Errorf("%s: %+v", test.args, got)
+		}
+	}
+}
