@@ -76,7 +76,7 @@ func TestWorld(t *testing.T) {
 			Ports: []mesh.Port{{Name: "http", Number: 80, Protocol: mesh.TCP, AppProtocol: "http"}, {Number: 53, Protocol: mesh.UDP}},
 		},
 		{Key: service("shop", "bare"), Type: mesh.ClusterIP, Headless: true},
-		{Key: service("shop", "out"), Type: mesh.ExternalName},
+		{Key: service("shop", "out"), Type: mesh.ExternalName, Alias: "example.com"},
 		{Key: serviceImport, Type: mesh.ClusterIP, Headless: true, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}},
 	} {
 		got, err := mesh.FindService(s, want.Key)

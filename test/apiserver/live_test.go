@@ -115,7 +115,7 @@ func TestCacheSees(t *testing.T) {
 					{Name: "http", Number: 80, Protocol: mesh.TCP}, {Name: "dns", Number: 53, Protocol: mesh.UDP, AppProtocol: "kubernetes.io/h2c"},
 				}},
 				{Key: key("headless"), Type: mesh.ClusterIP, Headless: true, Ports: []mesh.Port{{Name: "http", Number: 80, Protocol: mesh.TCP}}},
-				{Key: key("external"), Type: mesh.ExternalName},
+				{Key: key("external"), Type: mesh.ExternalName, Alias: "example.com"},
 			},
 			Endpoints:  []bool{true, false},
 			Attached:   []string{"HTTPRoute " + ns + "/web" + suffix, "TCPRoute " + ns + "/raw" + suffix},
