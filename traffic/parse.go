@@ -13,7 +13,7 @@ import (
 )
 
 // targetForms are what SetTarget reads, for errors.
-const targetForms = "want a Service, as in service/cart:80, cart:http, or http://cart.shop/path"
+const targetForms = "want a Service, as in service/cart:80, cart.shop:http, or http://cart.shop/path"
 
 // SetTarget reads whom the request is sent to: "service/cart:80", "serviceimport/cart:80",
 // "service/dns:53/UDP" with the protocol, "cart:http" with the name of the port, "cart" if the

@@ -65,3 +65,13 @@ func TestDiffFailed(t *testing.T) {
 		t.Errorf("the configuration is broken: %+v", got)
 	}
 }
+
+// TestDiffWithoutGit names the way on without it.
+func TestDiffWithoutGit(t *testing.T) {
+	t.Chdir(written(t, map[string]string{"web/web.yaml": orphan}))
+	t.Setenv("PATH", "")
+	const want = "error: reading a revision needs git, which is not in $PATH; without it, compare with another checkout of it\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || got.stderr != want {
+		t.Errorf("%+v", got)
+	}
+}

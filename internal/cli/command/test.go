@@ -108,8 +108,8 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]) {
 			path = filepath.Join(path, expect.FileName)
 		}
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		if err := repository.HasFolder(path); err != nil {
+			return err
 		}
 		return f.write(cmd, path)
 	}
@@ -181,9 +181,6 @@ func (f *testFlags) validate(args []string) (err error) {
 
 // write writes a file of tests, by today's routes.
 func (f *testFlags) write(cmd *cobra.Command, path string) error {
-	if err := repository.HasFolder(path); err != nil && path != source.Stdin {
-		return err
-	}
 	input := &f.options
 	if !f.given {
 		set, err := sets.NamedBy(f.options.Root, path, "input", nil)
@@ -199,6 +196,9 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	}
 	if _, err := os.Lstat(path); path != source.Stdin && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s exists, and is not overwritten; remove it, or specify another file", path)
+	}
+	if err := repository.HasFolder(path); err != nil && path != source.Stdin {
+		return err
 	}
 	text, tests, err := f.today(cmd.Context(), cmd, input, path, mesh)
 	if err != nil {

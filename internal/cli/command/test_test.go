@@ -33,8 +33,8 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "--init --mesh istio,kuma", want: ExitUsage, stderr: "error: --init takes one mesh at most\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init -o json", want: ExitUsage, stderr: "error: --init cannot be used with -o\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init tests/cart.gammaguard-test.yaml -f main", want: ExitUsage, stderr: "error: tests/cart.gammaguard-test.yaml exists, and is not overwritten; remove it, or specify another file\n"},
-		{args: "--init new/ -f main", want: ExitUsage, stderr: "error: new/gammaguard-test.yaml: no such file or directory\n"},
-		{args: "--init a/b/c.yaml -f main", want: ExitUsage, stderr: "error: a/b/c.yaml: no such file or directory\n"},
+		{args: "--init new/ -f main", want: ExitUsage, stderr: "error: new/gammaguard-test.yaml: the directory new does not exist\n"},
+		{args: "--init a/b/c.yaml -f main", want: ExitUsage, stderr: "error: a/b/c.yaml: the directory a/b does not exist\n"},
 		{args: "--init -f tests", want: ExitUsage, stderr: "error: there are no routes on Services in the input, so there is nothing to test\n"},
 	} {
 		if got := run(t, "", append([]string{"test"}, strings.Fields(test.args)...)...); got.code != test.want || got.stderr != test.stderr {

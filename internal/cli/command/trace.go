@@ -141,7 +141,7 @@ func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return errors.New("specify one Service port; name files with -f, -k, or --helm, and the path of the request with --path")
 	case len(args) == 0:
-		return errors.New("specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path")
+		return errors.New("specify one Service port, such as service/cart:80, cart.shop:http, or http://cart.shop/path")
 	case f.options.Complete && (f.cluster || !named):
 		return errors.New("--complete has no effect without files, and cannot be used with --cluster")
 	case f.request.FromGateway && set.Changed("from"):

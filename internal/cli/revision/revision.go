@@ -260,5 +260,8 @@ func failure(args []string, err error) error {
 		}
 		err = errors.New(text)
 	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("reading a revision needs git, which is not in $PATH; without it, compare with another checkout of it")
+	}
 	return fmt.Errorf("git %s: %w", args[0], err)
 }
