@@ -285,11 +285,12 @@ func (d *differ) comparer(tables [2]*Table, key mesh.ServiceKey, services [2]*me
 		case at < 0 && service.Type != mesh.ExternalName:
 			s.missing = "no such port"
 		default:
+			here := port
 			if at >= 0 {
-				port = service.Ports[at]
+				here = service.Ports[at]
 			}
 			var err error
-			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
+			if s.routes, err = s.table.portRoutes(service, here, from); err != nil {
 				return nil, err
 			}
 			c.tied = c.tied || s.routes.owner != nil && !s.routes.owner.SplitKnown()

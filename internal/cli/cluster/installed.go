@@ -46,6 +46,9 @@ const (
 	validateWebhook   = "validate.gammaguard.dev"
 	mutateWebhook     = "mutate.gammaguard.dev"
 	electionName      = "gammaguard-leader-election" // of the Role and the RoleBinding
+	roleName          = "gammaguard-webhook"         // of the ClusterRole and the ClusterRoleBinding
+	accountPolicy     = "gammaguard-service-account"
+	eventsPolicy      = "gammaguard-events"
 
 	servingCertificate = "gammaguard-serving-cert"
 )

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -35,6 +37,33 @@ func (i *installation) policies() {
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:
 		i.add(check, Fail, "%s; %s", why, applyPolicies)
+	}
+}
+
+// statusNames reports names in status that the configuration sets and that the policies do not have: the API server refuses to write them.
+func (i *installation) statusNames() {
+	if i.configuration == nil {
+		return
+	}
+	status := &i.configuration.Status
+	for _, of := range []struct {
+		policy, refuses string
+		names           []string
+	}{
+		{accountPolicy, "what gammaguard writes into the status of routes", slices.Concat([]string{status.ControllerName}, status.FormerControllerNames)},
+		{eventsPolicy, "gammaguard's Events", []string{status.ConflictReason}},
+	} {
+		var policy admissionv1.ValidatingAdmissionPolicy
+		if result, _ := i.read(admissionv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies"), "", of.policy, &policy); result != OK {
+			continue // without it, nothing is refused
+		}
+		lacking := slices.DeleteFunc(slices.Clone(of.names), func(name string) bool {
+			return slices.ContainsFunc(policy.Spec.Variables, func(v admissionv1.Variable) bool { return strings.Contains(v.Expression, "'"+name+"'") })
+		})
+		if len(lacking) > 0 {
+			i.add("names in status", Fail, "ValidatingAdmissionPolicy %s does not have %s of the configuration, so the API server refuses %s: see Names in status in docs/configuration.md",
+				of.policy, strings.Join(lacking, ", "), of.refuses)
+		}
 	}
 }
 

@@ -78,22 +78,35 @@ func (i *installation) deployment(installation, name string) {
 	i.add(check, result, "%s", details)
 }
 
+// bound checks whether the role and its binding are there.
+func (i *installation) bound(namespace, name string, resources ...string) (result Result, lack string) {
+	for _, resource := range resources {
+		var object rbacv1.Role // of any, only whether it exists matters
+		if result, lack = i.read(rbacv1.SchemeGroupVersion.WithResource(resource), namespace, name, &object); result != OK {
+			return result, lack
+		}
+	}
+	return OK, ""
+}
+
+// permissions reports a role or a binding that is gone, without which no replica becomes ready.
+func (i *installation) permissions() {
+	if result, lack := i.bound("", roleName, "clusterroles", "clusterrolebindings"); result == Fail {
+		i.add("permissions", Warn, "%s: unless you renamed it, gammaguard cannot read what it needs; apply the overlay again", lack)
+	}
+}
+
 // election checks whether the objects are there without which no replica leads.
 func (i *installation) election(namespace string) {
 	const check = "leader election"
-	for _, resource := range []string{"roles", "rolebindings"} {
-		var object rbacv1.Role // of either, only whether it exists matters
-		switch result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource(resource), namespace, electionName, &object); result {
-		case OK:
-		case Fail:
-			i.add(check, Warn, "%s: no replica can become the leader, which writes status and Reports; apply the overlay again", lack)
-			return
-		default:
-			i.add(check, result, "%s", lack)
-			return
-		}
+	switch result, lack := i.bound(namespace, electionName, "roles", "rolebindings"); result {
+	case OK:
+		i.add(check, OK, "its Role and RoleBinding are there")
+	case Fail:
+		i.add(check, Warn, "%s: no replica can become the leader, which writes status and Reports; apply the overlay again", lack)
+	default:
+		i.add(check, result, "%s", lack)
 	}
-	i.add(check, OK, "its Role and RoleBinding are there")
 }
 
 // replicas says how many replicas are ready, or that the rollout of the Deployment is unfinished: then, other replicas than

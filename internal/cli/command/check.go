@@ -116,7 +116,7 @@ func newCheck() *cobra.Command {
 	flags.add(cmd)
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
-	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with their own --values: the files that are where those of the input are; for a git revision, gammaguard diff --base-ref lists new findings")
+	addPaths(set, &flags.options.Base, "base", "", "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with their own --values: the files that are where those of the input are; for a git revision, gammaguard diff --base-ref lists new findings")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that need what the repository does not have, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs, reportFormats)

@@ -91,7 +91,7 @@ func newDiff() *cobra.Command {
 	}
 	set := cmd.Flags()
 	flags.add(cmd)
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, another version of PATH, which is a directory, or a file that is then compared alone; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with their own --values: the files that are where those of the input are")
+	addPaths(set, &flags.base, "base", "", "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, another version of PATH, which is a directory, or a file that is then compared alone; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with their own --values: the files that are where those of the input are")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there; a chart of which it has no file of --values is new")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")

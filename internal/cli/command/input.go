@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
@@ -28,20 +29,52 @@ type inputFlags struct {
 // add adds the flags.
 func (f *inputFlags) add(cmd *cobra.Command) {
 	set, options := cmd.Flags(), &f.options
-	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to read, recursively, without building kustomizations and charts; - reads standard input")
-	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and to read")
+	addPaths(set, &options.Files, "filename", "f", "files or directories to read, recursively, without building kustomizations and charts; - reads standard input")
+	addPaths(set, &options.Kustomizations, "kustomize", "k", "directories to build with kustomize and to read")
 	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and to read; no cluster is used")
-	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	refuseEmpty(set.Lookup("helm"))
+	addPaths(set, &f.chart.Values, "values", "", "values files for --helm; the last one takes precedence")
 	set.BoolVar(&options.AllowRemote, "allow-remote", false, "let kustomize fetch remote bases and files: it then runs git, connects, and reads what it fetches; not for repositories that you do not trust")
 	set.DurationVar(&options.BuildTimeout, "build-timeout", build.DefaultLimit, "how long building one kustomization or chart can take")
 	addDefinitions(cmd, options)
+}
+
+// addPaths adds a flag that names files or directories.
+func addPaths(set *pflag.FlagSet, paths *[]string, name, shorthand, usage string) {
+	set.StringSliceVarP(paths, name, shorthand, nil, usage)
+	refuseEmpty(set.Lookup(name))
+}
+
+// refuseEmpty has a flag that names the input refuse an empty value: without the flag, a command takes another input.
+func refuseEmpty(flag *pflag.Flag) {
+	flag.DefValue = "" // help shows another default of a type that it does not know
+	path := pathValue{flag.Value}
+	if several, is := flag.Value.(pflag.SliceValue); is {
+		flag.Value = struct {
+			pathValue
+			pflag.SliceValue
+		}{path, several}
+		return
+	}
+	flag.Value = path
+}
+
+// pathValue is the value of a flag that cannot be empty.
+type pathValue struct{ pflag.Value }
+
+// Set sets or adds the value.
+func (v pathValue) Set(value string) error {
+	if value == "" {
+		return errors.New("it is empty: a variable or a command that was to name the files gave none")
+	}
+	return v.Value.Set(value)
 }
 
 // addDefinitions adds the flags that say what the routes are checked against.
 func addDefinitions(cmd *cobra.Command, options *check.Options) {
 	set := cmd.Flags()
 	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental; if empty, those of the input, else of the cluster if one is used, else the standard channel", string(definitions.Standard), string(definitions.Experimental))
-	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which take precedence over all others")
+	addPaths(set, &options.CRDs, "crds", "", "files or directories with CustomResourceDefinitions of routes, which take precedence over all others")
 	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 

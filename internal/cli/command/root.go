@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -160,43 +159,11 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	listConnectionLast(root)
 	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTest(), newTrace(), newVerify(), newVersion())
 	nameExamples(root, name)
-	refuseEmpty(root)
 	root.InitDefaultCompletionCmd()
 	// Whatever a command writes for people ends here.
 	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
 	plainHelp(root)
 	return root
-}
-
-// named is the value of a flag that names files, which none can be empty.
-type named struct{ pflag.Value }
-
-// Set sets or adds the value.
-func (n named) Set(value string) error {
-	if value == "" {
-		return errors.New("it is empty: a variable or a command that was to name the files gave none")
-	}
-	return n.Value.Set(value)
-}
-
-// refuseEmpty has the flags that name the input refuse an empty value: without the flag, a command takes another input.
-func refuseEmpty(cmd *cobra.Command) {
-	for _, name := range []string{"filename", "kustomize", "helm", "values", "crds", "base"} {
-		if flag := cmd.Flags().Lookup(name); flag != nil {
-			flag.DefValue = "" // help shows another default of a type that it does not know
-			if several, is := flag.Value.(pflag.SliceValue); is {
-				flag.Value = struct {
-					named
-					pflag.SliceValue
-				}{named{flag.Value}, several}
-			} else {
-				flag.Value = named{flag.Value}
-			}
-		}
-	}
-	for _, child := range cmd.Commands() {
-		refuseEmpty(child)
-	}
 }
 
 // plainHelp takes the marks of Markdown headings, which cobra's texts about completion have, out of the help.

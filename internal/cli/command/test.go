@@ -108,9 +108,6 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]) {
 			path = filepath.Join(path, expect.FileName)
 		}
-		if err := repository.HasFolder(path); err != nil {
-			return err
-		}
 		return f.write(cmd, path)
 	}
 	if len(args) == 0 {
@@ -181,6 +178,9 @@ func (f *testFlags) validate(args []string) (err error) {
 
 // write writes a file of tests, by today's routes.
 func (f *testFlags) write(cmd *cobra.Command, path string) error {
+	if err := repository.HasFolder(path); err != nil {
+		return err
+	}
 	input := &f.options
 	if !f.given {
 		set, err := sets.NamedBy(f.options.Root, path, "input", nil)
@@ -196,9 +196,6 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	}
 	if _, err := os.Lstat(path); path != source.Stdin && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s exists, and is not overwritten; remove it, or specify another file", path)
-	}
-	if err := repository.HasFolder(path); err != nil && path != source.Stdin {
-		return err
 	}
 	text, tests, err := f.today(cmd.Context(), cmd, input, path, mesh)
 	if err != nil {
